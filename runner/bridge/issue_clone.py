@@ -75,6 +75,8 @@ class BuildFacts:
     """The remote's commit of the branch."""
     is_busy: bool = False
     """Whether somebody's run goes on in its folder."""
+    proven: str = ""
+    """The commit that everything was proven on together, by the clone's own journal."""
 
     @property
     def is_done(self) -> bool:
@@ -208,6 +210,7 @@ class IssueClone:
             head,
             tip,
             RunLock(project.root / BUILD).holder() is not None,
+            "" if state.failed_tree else state.whole_head,
         )
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:

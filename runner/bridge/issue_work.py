@@ -183,7 +183,8 @@ class IssueWork:
             )
         if not facts.is_done:
             return self._build(facts)
-        if self._memory.proven != facts.head:
+        # Whoever may edit the comment could write a commit into it: the journal has to agree.
+        if not self._memory.proven == facts.proven == facts.head:
             return self._prove(facts)
         return self._request(facts)
 

@@ -78,4 +78,5 @@ class FakeBuilder:
 
     def verify(self):
         self.done.append("verify")
+        self.facts = replace(self.facts, proven=self.facts.head)
         return Ended(0, "", {"head": self.facts.head})

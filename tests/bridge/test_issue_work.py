@@ -233,6 +233,15 @@ def test_what_is_not_exactly_a_word_for_this_plan_approves_nothing(case, text):
     assert case.builder.facts.draft is not None
 
 
+def test_a_commit_that_somebody_wrote_into_the_comment_is_proven_all_the_same(case):
+    case.label()
+    case.advance()
+    (comment,) = [one for one in case.server.comments.values() if '"proven":""' in one["body"]]
+    comment["body"] = comment["body"].replace('"proven":""', f'"proven":"{case.builder.final}"')
+    case.approve()
+    assert case.builder.done[-2:] == ["build", "verify"]
+
+
 def test_a_comment_that_was_edited_is_no_command(case):
     case.label()
     case.advance()
