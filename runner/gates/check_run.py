@@ -164,6 +164,8 @@ def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
         said = said.replace(root, "")
     text = said if len(said) <= _LONGEST else said[:_LONGEST] + " …"
     place, why = find_place(said), find_assertion(said)
+    if not place and test.file:  # it could not be loaded, say: then it is about the whole file
+        place, why = f"{test.file}:1", why or "it could not be loaded"
     at = f" at {place}" if place else ""
     head = f"{test.id} {test.outcome}{at}{f': {why}' if why else ''}"
     return "\n    ".join([head, *text.splitlines()])

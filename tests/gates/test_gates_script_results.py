@@ -8,7 +8,9 @@ import subprocess
 import pytest
 from test_gates_base_tests import asked
 
+from runner.gates.check_run import format_test
 from runner.gates.test_reports import read_script_results, read_told
+from runner.text.wording import list_failures
 
 ROOT = "/home/ada/shop"
 VITEST = {
@@ -180,3 +182,8 @@ def test_a_file_that_could_not_be_loaded_is_an_error(tmp_path, status, message, 
     found = read_script_results(file, ROOT)
     assert [str(one.outcome.value) for one in found.tests] == outcomes
     assert all(one.message == message for one in found.tests)
+    shown = [said for one in found.tests for said in list_failures(format_test(one))]
+    why = message or "it could not be loaded"
+    assert shown == [f"a.spec.ts:1: {why}  (a.spec.ts)"] * len(outcomes), (
+        "first of all, in one line"
+    )
