@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-for _room in ("stories", "commands"):  # the person and their repository, and their terminal
+# The person and their repository, their terminal, and what was built once for many tests.
+for _room in ("stories", "commands", "app"):
     sys.path.insert(0, str(Path(__file__).parent / _room))
 
 pytest.register_assert_rewrite("workplace")

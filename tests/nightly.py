@@ -192,7 +192,8 @@ def try_campaign(step, seed, share, folder=ROOT, python=sys.executable):
     with _own_folder("nightly-") as place:
         Path(place).chmod(0o755)  # some tests are run as nobody
         report, began = Path(place, "junit.xml"), time.monotonic()
-        environ = environ_of(step, seed, share) | {"TMPDIR": place}
+        # A bug of the same length, taken away within its second, would stay in kept bytecode.
+        environ = environ_of(step, seed, share) | {"TMPDIR": place, "PYTHONPYCACHEPREFIX": place}
         code, said = run_tests(python, folder, step.tests, environ, 2 * share + PATIENCE, report)
         counts, failures, figures = read_report(report)
     state = "out of time" if code is None else "passed" if code == 0 else "failed"

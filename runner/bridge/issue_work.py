@@ -37,7 +37,6 @@ LIMIT = 3
 """Plans that may be refused, and revisions that may be asked for, before a person goes on."""
 _STEPS = 60
 
-
 ENDED = frozenset({"merged", "closed", "not asked for"})
 """What `advance` says of an issue that nothing is to be done for any more."""
 _BUSY, _STOPPED = "a run goes on in its folder", "stopped"

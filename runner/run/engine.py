@@ -128,7 +128,7 @@ class Engine:
         """The next news while a group is built; a person who wants the run to end is heard."""
         self._publish()
         self.ledger.sync()
-        message = self._hours.wait()
+        message = self._hours.wait(self.board.due_at)
         if self.crew.interrupted:
             raise KeyboardInterrupt
         return message
@@ -265,7 +265,7 @@ class Engine:
     def _hear_what_is_in_hand(self) -> None:
         """Wait for news and hear all there is; after a landing, free slots are filled first."""
         later = self.settlement.desk.later
-        message = later.popleft() if later else self._hours.wait()
+        message = later.popleft() if later else self._hours.wait(self.board.due_at)
         while not self._hear(message) and self.crew.has_news:
             message = self._hours.wait()
             if self.crew.interrupted:

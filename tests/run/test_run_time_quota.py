@@ -36,3 +36,19 @@ def test_after_a_time_that_took_long_nobody_waits_for_minutes(clock, took, rest)
     assert not quota.affordable
     clock[0] += 0.2
     assert quota.affordable
+
+
+def test_it_tells_from_when_on_it_may_be_done(clock):
+    quota = TimeQuota(0.02, clock[0])
+    clock[0] += 10.0
+    assert quota.affordable_at <= clock[0]
+    with quota.spend():
+        clock[0] += 0.3
+    assert quota.affordable_at == pytest.approx(clock[0] + 4.7)  # two hundredths of 15 s
+    with quota.spend():
+        clock[0] += 2.0
+    assert quota.affordable_at == pytest.approx(clock[0] + 20.0)  # ten times as long as the last
+    clock[0] = quota.affordable_at - 0.01
+    assert not quota.affordable
+    clock[0] += 0.02
+    assert quota.affordable

@@ -86,7 +86,7 @@ def script_of(files):
 
     badly("TASK-002", {"leak": "booking/models.py"})
     badly("TASK-003", {"write": "booking/helpers.py", "content": "x = 1\n"})
-    badly("TASK-004", {"loop": 5})
+    badly("TASK-004", {"loop": 200})
     rule, test = finished["booking/overlap.py"], finished["tests/test_desk.py"]
     desk = finished["booking/desk.py"]
     assert RULE in rule

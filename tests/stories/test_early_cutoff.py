@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from built import build, copy
 from commands_terminal import Terminal
 from cutoff_build import (
     ANOTHER,
@@ -18,13 +19,14 @@ from cutoff_build import (
 )
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("cutoff"), *tasks(), files={"made/rules.py": RULES})
+
+
 @pytest.fixture
-def built(workplace):
-    workplace.write({"made/rules.py": RULES})
-    workplace.plan(*tasks())
-    ended = workplace.run("--no-sandbox")
-    assert ended.code == 0, ended.said
-    return workplace
+def built(template, tmp_path, alone):
+    return copy(template, tmp_path / "shop", alone)
 
 
 def test_a_comment_leaves_those_behind_it_done(built):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import pytest
 from workplace import Workplace, a_task
@@ -164,11 +165,17 @@ def test_tidying_while_a_run_goes_on_leaves_a_true_plan(workplace, tidy):
         tidy(workplace)
         assert workplace.read("TASK-GRAPH.md").count("PENDING") == 3
         slots = workplace.home / "cache"
-        built = "*/repositories/*/slots/*/tree/f2.txt"  # named: git's files come and go beside it
-        until(lambda: [*slots.glob(built)])
-        for found in {path.parent.parent for path in slots.glob(built)}:
-            (found / "go-3").touch()
-        _, err = going.communicate(timeout=120)
+        # Named: git's files come and go beside it.
+        built = "*/repositories/*/slots/*/tree/f2.txt"
+
+        def is_over():  # a slot that is laid out anew loses what was put into it
+            for path in slots.glob(built):
+                with suppress(OSError):
+                    (path.parent.parent / "go-3").touch()
+            return going.poll() is not None
+
+        until(is_over)
+        _, err = going.communicate(timeout=10)
     finally:
         if going.poll() is None:
             os.kill(going.pid, signal.SIGKILL)

@@ -377,3 +377,35 @@ def test_a_plan_of_tables_is_run_and_edited_in_place(workplace, monkeypatch):
     assert sum(unproven in new for _, new in changed) == 2
     assert len(changed) == 3
     assert "| Status | PENDING |" in workplace.read("TASK-GRAPH.md")  # the one in the fence
+
+
+def test_what_was_dear_to_write_is_written_though_no_news_come(workplace, monkeypatch):
+    """The last task goes on only once the plan says that the one before it is DONE."""
+    from runner import effects
+    from runner.run.landing import status_writer
+
+    monkeypatch.setattr(status_writer, "_LONGEST_REST", 0.5)
+    monkeypatch.setattr(status_writer, "_TIMES_AS_LONG", 2.0)
+    plan = workplace.root / "TASK-GRAPH.md"
+
+    def slow(kind, target):
+        if kind == "replace" and target == str(plan):
+            time.sleep(0.3)
+
+    waits = f"until test $(grep -c '^- Status: DONE' {plan}) = 2; do sleep 0.05; done; "
+    workplace.plan(
+        *chain(1, 2, needs={2: [1]}),
+        a_task(
+            "TASK-003",
+            outputs=["3.txt"],
+            needs=["TASK-002"],
+            command=waits + "echo 3 > 3.txt",
+            fields=["Timeout: 30 seconds", "Budget: 1 attempts"],
+        ),
+    )
+    effects.watch(slow)
+    try:
+        ended = workplace.run("--no-sandbox", "-j", "1")
+    finally:
+        effects.unwatch(slow)
+    assert ended.code == 0, ended.said

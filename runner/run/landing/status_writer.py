@@ -57,9 +57,13 @@ class TimeQuota:
     @property
     def affordable(self) -> bool:
         """Whether it may be done now."""
-        now = effects.monotonic()
-        rested = now - self._ended >= max(_LONGEST_REST, _TIMES_AS_LONG * self._last)
-        return rested or self._spent <= self.most * (now - self._began)
+        return self.affordable_at <= effects.monotonic()
+
+    @property
+    def affordable_at(self) -> float:
+        """From when on it may be done, on the clock of `effects`."""
+        rested = self._ended + max(_LONGEST_REST, _TIMES_AS_LONG * self._last)
+        return min(rested, self._began + self._spent / self.most)
 
     @contextmanager
     def spend(self) -> Iterator[None]:
@@ -194,6 +198,11 @@ class StatusWriter:
     def due(self, *, now: bool) -> bool:
         """Whether there is something to write, and the time it takes is worth it, or `now` is."""
         return bool(self._pending) and (now or self._share.affordable)
+
+    @property
+    def due_at(self) -> float | None:
+        """When what is to be written is worth its time; None where there is nothing."""
+        return self._share.affordable_at if self._pending else None
 
     def publish(self, journal_it: Callable[[StatusesPublished], object], *, head: str) -> None:
         """Write what is new.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runner.run.outcomes import OutcomeHandler
     from runner.run.workers import Message, WorkerPool
 
+_SECOND = 1.0
 _THE_RUN = ""
 """What the deadline of the run itself stands under."""
 
@@ -67,9 +68,16 @@ class Timers:
             return False
         return self.settlement.retries.cancel(task)
 
-    def wait(self) -> Message | None:
-        """The next news; None when the time of something came first."""
-        times = [at for at in (self._deadlines.first, self.backoff.first) if at is not None]
+    def wait(self, upkeep: float | None = None) -> Message | None:
+        """The next news; None when the time of something came first.
+
+        `upkeep` is when something is to be written that no news may come for; what could not be
+        by then is looked at again each second.
+        """
+        if upkeep is not None:
+            upkeep = max(upkeep, effects.monotonic() + _SECOND)
+        wanted = (self._deadlines.first, self.backoff.first, upkeep)
+        times = [at for at in wanted if at is not None]
         seconds = max(0.0, min(times) - effects.monotonic()) if times else None
         message = self.crew.wait(seconds)
         if isinstance(message, Finished):

@@ -15,7 +15,7 @@ from runner.journal.events import AttemptStarted, TaskReopened, TaskStaled
 from runner.journal.state import fold
 from runner.model import Status
 
-SEEDS, BUNDLE = 200, 20
+SEEDS, BUNDLE = 100, 20
 FAULTY_RUNS, CALM_RUNS = 3, 12
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
 FIRST = SEEDS + 10_000 * int(os.environ.get("CAMPAIGN_SEED", "0"))
