@@ -133,7 +133,7 @@ def an_engine(ledger, crew, board, text):
 
 def test_no_attempt_starts_and_nobody_waits_before_the_journal_is_durable(ledger, seen):
     crew = Careful(2, seen)
-    board = SimpleNamespace(say=lambda *_: None, due=lambda **_: False)
+    board = SimpleNamespace(say=lambda *_: None, due=lambda **_: False, due_at=None)
     an_engine(ledger, crew, board, "A; B; C needs A; D needs B; E needs C, D").run()
     assert sorted(crew.started) == ["A", "B", "C", "D", "E"]
     assert seen.count("fsync") <= 6  # one for the first two, then one for an end and a start
@@ -143,7 +143,10 @@ def test_a_plan_is_published_after_the_journal_is_durable(ledger, seen):
     """What a person reads never says more than a crash would leave."""
     told = []
     board = SimpleNamespace(
-        say=lambda *_: None, due=lambda **_: True, publish=lambda *_, **__: told.append(seen[-1])
+        say=lambda *_: None,
+        due=lambda **_: True,
+        due_at=None,
+        publish=lambda *_, **__: told.append(seen[-1]),
     )
     an_engine(ledger, Clockwork(1, {}), board, "A; B needs A").run()
     assert told

@@ -113,7 +113,7 @@ def started_by_the_engine(tasks, statuses, selected, seconds, jobs):
         selected=frozenset(selected),
         weight=TaskGraph.of(tasks).longest_remaining(seconds),
         ledger=ledger,
-        board=SimpleNamespace(say=lambda *_: None, due=lambda **_: False),
+        board=SimpleNamespace(say=lambda *_: None, due=lambda **_: False, due_at=None),
         crew=crew,
         claims=ResourceLocks(dict(CAPACITY)),
         preparation=SimpleNamespace(
