@@ -16,6 +16,7 @@ from pieces import Piece, Project, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     Made = tuple[dict[str, str], tuple[Task, ...]]
     Maker = Callable[[Project, random.Random], Made]
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def work(here: Project, edits: dict[str, str | None], **more: object) -> Task:
     """The task to write the project's piece, its outputs exactly what is written."""
     piece = here.piece
-    given: dict[str, object] = {
+    given: dict[str, Any] = {
         "name": piece.name,
         "title": f"Write {piece.name}",
         "prose": f"`{piece.name}` in `{here.code(piece)}`: {piece.sentence}",
@@ -33,7 +34,7 @@ def work(here: Project, edits: dict[str, str | None], **more: object) -> Task:
         "truth": here.truth(piece),
         "bad": True,
     }
-    return Task(edits=edits, **{**given, **more})  # type: ignore[arg-type]
+    return Task(edits=edits, **{**given, **more})
 
 
 def waiting(here: Project) -> dict[str, str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from case import Case, Task
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -261,12 +262,12 @@ def cases(seed: str, half: str, each: int, place: Path) -> list[Case]:
     return found
 
 
-def holds(case: Case, run: object) -> bool:
+def holds(case: Case, run: Callable[[dict[str, str | None], str], bool]) -> bool:
     """Whether each change is green alone, and the two together as the case says.
 
     `run(edits, command)` applies edits to the project and says whether a command passes there.
     """
     first, second = case.tasks
-    alone = all(run(task.edits, task.test) for task in case.tasks)  # type: ignore[operator]
-    both = run({**first.edits, **second.edits}, case.together)  # type: ignore[operator]
+    alone = all(run(task.edits, task.test) for task in case.tasks)
+    both = run({**first.edits, **second.edits}, case.together)
     return alone and both == (case.kind == "good")

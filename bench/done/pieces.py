@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import random
+    from typing import Any
 
 Example = tuple[tuple[object, ...], object]
 
@@ -32,9 +33,9 @@ class Piece:
 
     def gives(self, arguments: tuple[object, ...], *, right: bool = True) -> object:
         """What the right or the wrong text answers."""
-        names: dict[str, object] = {}
+        names: dict[str, Any] = {}
         exec(self.text(right=right), names)
-        return names[self.name](*arguments)  # type: ignore[operator]
+        return names[self.name](*arguments)
 
     def noticed(self) -> list[int]:
         """Which of `shown` the wrong text gets wrong."""

@@ -19,23 +19,21 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import crashes  # noqa: E402
-import false_done  # noqa: E402
-import oracle  # noqa: E402
-import pairs  # noqa: E402
-import tampering  # noqa: E402
-from case import Case, git, of_all, write  # noqa: E402
-from report import Result, page, read  # noqa: E402
-from work import ToolError, Work  # noqa: E402
+import crashes
+import false_done
+import oracle
+import pairs
+import tampering
+from case import Case, git, of_all, write
+from report import Result, page, read
+from work import ToolError, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+HERE = Path(__file__).resolve().parent
 OPEN_SEED = "does done mean done"
 RUNS = 3
 """How often a tool is called again before what is left is its answer."""
@@ -81,7 +79,7 @@ def adapter(name: str) -> Adapter:
     """The file of one tool; only names of the list are imported."""
     if name not in (*ADAPTERS, *CONTROLS):
         raise SystemExit(f"error: no adapter {name}\nhint: one of {', '.join(ADAPTERS)}")
-    return importlib.import_module(f"adapters.{name}")  # type: ignore[return-value]
+    return cast("Adapter", importlib.import_module(f"adapters.{name}"))
 
 
 def trial(case: Case, tool: Adapter, given: argparse.Namespace, attempt: int) -> Result:
