@@ -171,7 +171,7 @@ class Bridge:
         """Issues that have a folder here and have not ended."""
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted(
-            int(one.name) for one in folders if one.name.isdigit() and not (one / _ENDED).exists()
+            int(one.name) for one in folders if one.name.isdecimal() and not (one / _ENDED).exists()
         )
 
     def _make_work(self, number: int, login: str, base: str) -> IssueWork:

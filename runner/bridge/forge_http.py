@@ -224,10 +224,10 @@ def _find_pause(status: int, told: Message) -> float | None:
     if status not in _BUSY:
         return None
     after = told.get("Retry-After", "")
-    if after.isdigit():
+    if after.isdecimal():
         return min(max(float(after), _SHORTEST_PAUSE), _LONGEST_PAUSE)
     if told.get("X-RateLimit-Remaining") == "0":
         reset = told.get("X-RateLimit-Reset", "")
-        until = float(reset) - effects.now().timestamp() if reset.isdigit() else 60.0
+        until = float(reset) - effects.now().timestamp() if reset.isdecimal() else 60.0
         return min(max(until, _SHORTEST_PAUSE), _LONGEST_PAUSE)
     return 60.0 if status == 429 else None  # noqa: PLR2004 - the status itself

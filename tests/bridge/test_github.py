@@ -152,6 +152,8 @@ def test_one_pull_request_for_a_branch(server, forge):
         (403, {"Retry-After": "0"}, 1),
         (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, 1),
         (429, {}, 60),
+        (429, {"Retry-After": "\u00b2"}, 60),  # a digit, and no number
+        (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\u00b2"}, 60),
     ],
 )
 def test_a_forge_that_is_busy_says_for_how_long(server, forge, status, headers, seconds):
