@@ -28,6 +28,8 @@ DOORS = {
     "pygls": ("editor/language_server.py",),
     "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
     "psutil": ("process/process_table.py",),
+    "sqlalchemy": ("team/",),
+    "alembic": ("team/schema_steps.py", "team/migrations/"),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),
 }

@@ -88,6 +88,7 @@ TABLE = (
     Entry("draft", "answer.draft", "a wish becomes tasks of the plan, which wait for your review"),
     Entry("serve", "running.serve", "the plan as a page: seen and answered in your browser"),
     Entry("bridge", "running.bridge", "issues of a forge become plans and proven pull requests"),
+    Entry("store", "team.store", "where a team's repositories, queue and events are kept"),
     Entry("mcp", "running.mcp", "the plan for an assistant: Model Context Protocol on stdin"),
     Entry("analyse", "look.analyse", "what this repository is, read from its commit; runs nothing"),
     Entry("import", "files.foreign", "take tasks of another tool's file into the plan"),

@@ -30,6 +30,7 @@ YOURS = frozenset(
         "draft_pr",
         "publish",
         "lease_seconds",
+        "store",
         "agent_command",
         "acp_command",
         "agent_env",

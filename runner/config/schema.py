@@ -175,6 +175,7 @@ class Given(BaseSettings):
     draft_pr: bool | None = None
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
     lease_seconds: Seconds | None = None
+    store: Line | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

@@ -231,6 +231,9 @@ class Settings:
     a branch, on any machine; `none`: what lands stays here until a person pushes it."""
     lease_seconds: float = 5 * MINUTE
     """A lease that stays unchanged for so long may be taken over."""
+    store: str = ""
+    """The team's store: `postgresql://USER@HOST/DATABASE`, or the path of a SQLite file of this
+    machine; none: one in your state folder."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

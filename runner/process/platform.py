@@ -9,6 +9,7 @@ missing by itself. A process that is gone says nothing.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -22,10 +23,14 @@ from runner.errors import RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import ModuleType
 
 _PR_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
+_MOUNTED = 4
+"""The word of a line of mountinfo that says where."""
+_OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +243,25 @@ def new_file_of_memory() -> int:
     descriptor, path = tempfile.mkstemp()
     os.unlink(path)  # noqa: PTH108 - text
     return descriptor
+
+
+# --- where a file is ------------------------------------------------------------------
+
+
+def file_system_of(path: Path) -> str:
+    """The kind of file system that a path is on, such as `ext4` or `nfs4`; empty where unknown.
+
+    By /proc/self/mountinfo (proc(5)): the last mount on the longest way to it.
+    """
+    real = os.path.realpath(path)
+    found = (0, "")
+    for line in os.fsdecode(_read("/proc/self/mountinfo")).splitlines():
+        before, _, after = line.partition(" - ")
+        words = before.split()
+        if len(words) <= _MOUNTED or not after:
+            continue
+        place = _OCTAL.sub(lambda sign: chr(int(sign[1], 8)), words[_MOUNTED])
+        is_on_the_way = real == place or real.startswith(place.rstrip("/") + "/")
+        if is_on_the_way and len(place) >= found[0]:
+            found = (len(place), after.split()[0])
+    return found[1]

@@ -1,0 +1,1 @@
+"""Commands of a team: the store, its repositories, the queue, the workers."""

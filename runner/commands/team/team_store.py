@@ -1,0 +1,38 @@
+"""Which store the commands of a team mean: by flag, by the person's own settings, or their own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from runner.team.store_engine import Store
+
+
+def add_store_flags(parser: argparse.ArgumentParser) -> None:
+    """`--store` and `--json`."""
+    parser.add_argument("--store", default="", metavar="URL", help="another store, or its path")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
+    """The address of the store that is meant. Raises RunnerError."""
+    from runner.config.paths import Places
+    from runner.config.settings import load_settings
+    from runner.team.store_engine import find_address
+
+    said = given.store or load_settings(Path.cwd(), environ, {}).settings.store
+    return find_address(Places.of(environ).state, said)
+
+
+@contextmanager
+def open_team(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Store]:
+    """The store that is meant, while entered. Raises RunnerError where it is not ready."""
+    from runner.team.store_engine import open_store
+
+    with open_store(address_of_store(given, environ)) as store:
+        yield store

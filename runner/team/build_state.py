@@ -1,0 +1,53 @@
+"""The state of a build, drawn from its events: a pure fold.
+
+A build's own events say who has it and how it ended; while a run goes on in its clone, that run's
+journal says how far it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PENDING = "PENDING"
+ANALYZING = "ANALYZING"
+PLANNING = "PLANNING"
+EXECUTING = "EXECUTING"
+VERIFYING = "VERIFYING"
+ENDS = ("COMPLETED", "FAILED", "CANCELLED")
+"""States that nothing follows but a retry."""
+
+_BY_OWN = {
+    "build.queued": PENDING,
+    "build.retried": PENDING,
+    "build.released": PENDING,
+    "build.waits": PENDING,
+    "build.answered": PENDING,
+    "build.claimed": ANALYZING,
+    "clone.started": ANALYZING,
+    "clone.completed": ANALYZING,
+    "branch.created": PLANNING,
+    "verification.started": VERIFYING,
+    "build.completed": "COMPLETED",
+    "build.failed": "FAILED",
+    "build.cancelled": "CANCELLED",
+}
+"""What a build's own event makes of it; any other leaves it as it is."""
+OWN_EVENTS = frozenset(_BY_OWN) | {"build.cancel-asked"}
+_WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
+
+
+def fold_own(types: Iterable[str], state: str = PENDING) -> str:
+    """The state by the build's own events alone, in their order."""
+    for one in types:
+        state = _BY_OWN.get(one, state)
+    return state
+
+
+def refine(state: str, types: Iterable[str]) -> str:
+    """The state with what a run's journal told since the build's branch was ready."""
+    if state == PLANNING and not _WORKS.isdisjoint(types):
+        return EXECUTING
+    return state

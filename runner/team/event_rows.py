@@ -1,0 +1,160 @@
+"""Events of a build in the store: its own, written here, and the lines of its clone's journal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.journal.codec import decode, to_text
+from runner.journal.log import PRODUCER
+from runner.team.build_state import fold_own, refine
+from runner.team.tables import builds, events, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+
+READY = "branch.created"
+"""Since this event of its own, a build is as far as the journal of its clone says."""
+_AT_ONCE = 500
+
+
+def note_event(
+    connection: Connection, build: str, kind: str, fields: Mapping[str, object] | None = None
+) -> None:
+    """Write down an event of the build itself, as the last one.
+
+    Whoever calls this has the row of the build locked, or just made it: numbers have no gaps.
+    """
+    from sqlalchemy import func, insert, select
+
+    said = select(func.max(events.c.seq)).where(events.c.journal == build)
+    seq = (connection.execute(said).scalar() or 0) + 1
+    now, new = effects.timestamp(), effects.new_id()
+    line = {"v": 1, "id": new, "seq": seq, "time": now, "type": kind, **(fields or {})}
+    values = _row(build, build, seq, (new, now, kind, "", "", "", new, PRODUCER), to_text(line))
+    connection.execute(insert(events).values(**values, tags=_tags_of(connection, build)))
+
+
+def add_lines(connection: Connection, build: str, journal: str, lines: Sequence[bytes]) -> None:
+    """Copy whole lines of a clone's journal, which follow the last one that was copied.
+
+    A line that is there already is left as it is. Raises what `codec.decode` does.
+    """
+    from sqlalchemy import select
+
+    tags = _tags_of(connection, build)
+    rows = [{**_row_of(build, journal, line), "tags": tags} for line in lines]
+    for first in range(0, len(rows), _AT_ONCE):
+        some = rows[first : first + _AT_ONCE]
+        known = select(events.c.seq).where(
+            events.c.journal == journal, events.c.seq.in_([row["seq"] for row in some])
+        )
+        there = set(connection.execute(known).scalars())
+        if new := [row for row in some if row["seq"] not in there]:
+            connection.execute(events.insert(), new)
+
+
+def _row_of(build: str, journal: str, line: bytes) -> dict[str, object]:
+    one = decode(line, wanted=())
+    said = (one.id, one.time, one.type, one.run, one.task, one.cause, one.origin, one.producer)
+    return _row(build, journal, one.seq, said, line.decode("utf-8", "replace").rstrip("\n"))
+
+
+def _row(build: str, journal: str, seq: int, said: tuple[str, ...], line: str) -> dict[str, object]:
+    names = ("id", "time", "type", "run", "task", "causation", "correlation", "producer")
+    return {
+        **dict(zip(names, said, strict=True)),
+        "build": build,
+        "journal": journal,
+        "seq": seq,
+        "version": 1,
+        "line": line,
+    }
+
+
+def _tags_of(connection: Connection, build: str) -> str:
+    from sqlalchemy import select
+
+    return str(connection.execute(select(builds.c.tags).where(builds.c.id == build)).scalar())
+
+
+# --- what they say --------------------------------------------------------------------
+
+
+def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
+    """Ids of the journals of clones that a build has events of, the oldest first."""
+    from sqlalchemy import func, select
+
+    said = (
+        select(events.c.journal)
+        .where(events.c.build == build, events.c.journal != build)
+        .group_by(events.c.journal)
+        .order_by(func.min(events.c.time))
+    )
+    return tuple(connection.execute(said).scalars())
+
+
+def find_last_seq(connection: Connection, journal: str) -> int:
+    """Number of the last event of a journal that is in the store; 0 for none."""
+    from sqlalchemy import func, select
+
+    said = select(func.max(events.c.seq)).where(events.c.journal == journal)
+    return int(connection.execute(said).scalar() or 0)
+
+
+def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str]:
+    """The lines of one journal behind a number, in their order."""
+    from sqlalchemy import select
+
+    said = (
+        select(events.c.line)
+        .where(events.c.journal == journal, events.c.seq > after)
+        .order_by(events.c.seq)
+    )
+    return list(connection.execute(said).scalars())
+
+
+def draw_state(connection: Connection, build: str) -> str:
+    """The state of a build as its events have it."""
+    from sqlalchemy import select
+
+    own = [json.loads(line) for line in read_lines(connection, build)]
+    state = fold_own(one["type"] for one in own)
+    ready = next((one for one in reversed(own) if one["type"] == READY), None)
+    if ready is None:
+        return state
+    said = select(events.c.type).where(
+        events.c.journal == ready.get("journal", ""), events.c.seq > ready.get("after", 0)
+    )
+    return refine(state, connection.execute(said).scalars())
+
+
+def decode_lines(lines: Iterable[str]) -> Iterable[Record]:
+    """The records of lines, to be folded."""
+    return (decode(line.encode()) for line in lines)
+
+
+def write_tasks(connection: Connection, build: str, state: RunState) -> None:
+    """Have the tasks of a build as a fold of its journal says them."""
+    from sqlalchemy import delete
+
+    connection.execute(delete(tasks).where(tasks.c.build == build))
+    rows = [
+        {
+            "build": build,
+            "task": one.id,
+            "status": str(one.status),
+            "reason": str(one.reason or ""),
+            "attempts": one.last_attempt,
+            "commit": one.commit,
+        }
+        for one in state.tasks.values()
+    ]
+    if rows:
+        connection.execute(tasks.insert(), rows)

@@ -1,0 +1,48 @@
+"""From one schema of the store to another, by the steps in `migrations`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.team.tables import REVISION
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+_STEPS = Path(__file__).parent / "migrations"
+NOTHING = "base"
+
+
+def _configure(connection: Connection) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_STEPS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def go_up(connection: Connection, revision: str = REVISION) -> None:
+    """Bring the schema up, with what is in it, within the connection's transaction."""
+    from alembic import command
+
+    command.upgrade(_configure(connection), revision)
+
+
+def go_down(connection: Connection, revision: str) -> None:
+    """Bring the schema down; what the older one has no place for is gone."""
+    from alembic import command
+
+    command.downgrade(_configure(connection), revision)
+
+
+def require_known(revision: str) -> None:
+    """Raise RunnerError for a schema that this runner has no step to."""
+    if revision > REVISION or not any((_STEPS / "versions").glob(f"{revision}_*.py")):
+        raise RunnerError(
+            f"the schema {revision} is not known",
+            hint="update the runner (`pip install -U task-graph-runner`)",
+        )

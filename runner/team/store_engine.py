@@ -1,0 +1,246 @@
+"""The store: SQLite for one machine, PostgreSQL for several; one way to read and write both."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.process.platform import file_system_of
+from runner.team.tables import REVISION, metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import ColumnElement, Connection, Engine
+
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs"}
+    | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "glusterfs", "ocfs2", "gfs2"}
+)
+"""Where the locks of two machines do not see each other, so that SQLite would lose writes."""
+_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
+_BUSY = 30.0
+"""Seconds for which a writer waits for another one."""
+_CONNECT = 10
+
+
+class StoreAwayError(RunnerError):
+    """The store did not answer: nothing was begun, and nothing that goes on is harmed."""
+
+
+def find_address(places_state: Path, said: str) -> str:
+    """The store that is meant: a URL as it stands, a path as SQLite, empty for the default.
+
+    Raises RunnerError for another kind of server.
+    """
+    if not said:
+        return f"sqlite:///{places_state / 'team' / 'store.sqlite'}"
+    if "://" not in said:
+        return f"sqlite:///{Path(said).expanduser().absolute()}"
+    kind, _, rest = said.partition("://")
+    if kind in ("postgresql", "postgres", "postgresql+psycopg"):
+        return f"postgresql+psycopg://{rest}"
+    if kind == "sqlite" and rest.startswith("/"):
+        return said
+    raise RunnerError(
+        f"a store of this kind is not known: {kind}",
+        where=hide_password(said),
+        hint="postgresql://USER@HOST/DATABASE, or a path for SQLite",
+    )
+
+
+def hide_password(address: str) -> str:
+    """An address as it may be shown."""
+    return _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store; any thread and process may have one of its own. `close` lets go of it."""
+
+    engine: Engine
+    address: str
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it serves this machine alone."""
+        return self.engine.dialect.name == "sqlite"
+
+    @property
+    def shown(self) -> str:
+        """Its address, for people."""
+        return hide_password(self.address)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction, which nobody else's comes between. Raises StoreAwayError."""
+        with self._told(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One look at everything as it stood at one moment. Raises StoreAwayError."""
+        options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with (
+            self._told(),
+            self.engine.connect().execution_options(reads=True, **options) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Let go of its connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        from sqlalchemy.exc import DatabaseError, IntegrityError, InterfaceError
+
+        try:
+            yield
+        except IntegrityError:
+            raise
+        except (DatabaseError, InterfaceError) as error:
+            said = str(error.orig or error).strip().splitlines()
+            raise StoreAwayError(
+                "the store does not answer",
+                where=self.shown,
+                detail=hide_password(said[0] if said else ""),
+                hint="look after it, then again; runner store check",
+                code=ExitCode.USAGE,
+            ) from error
+
+
+def clock(store: Store) -> ColumnElement[float]:
+    """Seconds since 1970 by the store's own clock, while a statement is carried out."""
+    from sqlalchemy import Float, literal_column
+
+    said = (
+        "((julianday('now') - 2440587.5) * 86400.0)"
+        if store.is_sqlite
+        else "extract(epoch from clock_timestamp())::double precision"
+    )
+    return literal_column(said, Float())
+
+
+def open_engine(address: str) -> Store:
+    """The store at an address, whatever is in it. Raises RunnerError where it cannot be used."""
+    try:
+        from sqlalchemy import create_engine
+    except ImportError as error:
+        raise RunnerError(
+            "the team's store needs more than what is installed",
+            hint="pip install 'task-graph-runner[team]'",
+        ) from error
+    if not address.startswith("sqlite:"):
+        engine = create_engine(
+            address, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT}
+        )
+        return Store(engine, address)
+    path = Path(address.removeprefix("sqlite:///"))
+    require_local(path)
+    engine = create_engine(address, connect_args={"timeout": _BUSY})
+    _set_up_sqlite(engine)
+    return Store(engine, address)
+
+
+def require_local(path: Path) -> None:
+    """Raise RunnerError for a path on a network file system, where SQLite may not be."""
+    there = next(one for one in (path, *path.parents) if one.exists())
+    kind = file_system_of(there)
+    if kind in _NETWORK:
+        raise RunnerError(
+            f"SQLite serves one machine, and this is a network file system ({kind})",
+            where=str(path),
+            hint="--store postgresql://USER@HOST/DATABASE, or a path on a disk of this machine",
+        )
+
+
+def _set_up_sqlite(engine: Engine) -> None:
+    from sqlalchemy import event
+
+    def connected(raw: Any, _record: object) -> None:  # Any: the driver's own connection
+        raw.isolation_level = None  # the driver begins nothing by itself
+        for word in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            raw.execute(f"PRAGMA {word}")
+
+    def began(connection: Connection) -> None:
+        reads = connection.get_execution_options().get("reads")
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", began)
+
+
+def read_revision(store: Store) -> str:
+    """The schema that is in the store; empty for none. Raises StoreAwayError."""
+    from sqlalchemy import inspect, text
+
+    with store.read() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return ""
+        return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar())
+
+
+@contextmanager
+def open_store(address: str) -> Iterator[Store]:
+    """The store, with exactly the schema of this runner. Raises RunnerError for any other."""
+    path = address.removeprefix("sqlite:///")
+    if path != address and not os.path.exists(path):  # noqa: PTH110 - text
+        raise _make_missing(address)
+    store = open_engine(address)
+    try:
+        found = read_revision(store)
+        if not found:
+            raise _make_missing(address)
+        if found != REVISION:
+            is_older = found < REVISION
+            raise RunnerError(
+                f"the store has the schema {found}, and this runner knows {REVISION}",
+                where=store.shown,
+                hint="runner store backup FILE, then runner store init"
+                if is_older
+                else "update the runner (`pip install -U task-graph-runner`)",
+            )
+        yield store
+    finally:
+        store.close()
+
+
+def _make_missing(address: str) -> RunnerError:
+    return RunnerError(
+        "there is no store yet", where=hide_password(address), hint="runner store init"
+    )
+
+
+def make_place(address: str) -> None:
+    """Have the folder of a SQLite store, which nobody else may read."""
+    path = address.removeprefix("sqlite:///")
+    if path != address:
+        require_local(Path(path))
+        effects.make_folder(Path(path).parent, mode=0o700)
+        effects.step("open", path)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def list_tables() -> tuple[str, ...]:
+    """Names of the tables, each behind those that it refers to."""
+    return tuple(table.name for table in metadata.sorted_tables)
+
+
+def find_actor(environ: Mapping[str, str]) -> str:
+    """Who speaks here: the person's name on this machine, as the lease says it, too."""
+    import getpass
+    import socket
+
+    try:
+        name = environ.get("LOGNAME") or getpass.getuser()
+    except (OSError, KeyError):
+        name = "somebody"
+    return f"{name}@{socket.gethostname()}"

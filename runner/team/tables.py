@@ -1,0 +1,140 @@
+"""The tables of the store, as the newest of `migrations` leaves them.
+
+`repositories`, `builds`, `build_tags`, `answers` and the events of a build itself are the store's
+own: the only copy. `events` that come from a clone's journal, and `tasks`, are projections.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+REVISION = "r0002"
+"""The schema that this runner reads and writes."""
+RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
+"""States in which somebody works on a build."""
+IS_RUNNING = "state IN ('ANALYZING', 'PLANNING', 'EXECUTING', 'VERIFYING')"
+
+metadata = MetaData()
+
+repositories = Table(
+    "repositories",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("branch", Text, nullable=False),  # what builds begin on
+    Column("plan", Text, nullable=False),  # empty: where plans usually are
+    Column("credential", Text, nullable=False),  # a name of the worker's own, never a value
+    Column("added", Text, nullable=False),
+    Column("by", Text, nullable=False),
+)
+
+builds = Table(
+    "builds",
+    metadata,
+    Column("id", Text, primary_key=True),  # UUIDv7: in the order in which they were queued
+    Column("repository", Text, nullable=False),  # its name, address and login as they were then
+    Column("url", Text, nullable=False),
+    Column("credential", Text, nullable=False),
+    Column("branch", Text, nullable=False),  # what it lands on
+    Column("base", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("tasks", Text, nullable=False),  # JSON list; empty: all of the plan
+    Column("tags", Text, nullable=False),  # JSON list
+    Column("spec", Text, nullable=False),  # digest of what is asked for
+    Column("state", Text, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("timeout", Float(53), nullable=False),  # seconds; 0: none
+    Column("by", Text, nullable=False),
+    Column("queued", Text, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("lease_until", Float(53), nullable=False),  # seconds since 1970 by the store's clock
+    Column("host", Text, nullable=False),  # whose folder has its work
+    Column("free_at", Float(53), nullable=False),  # until then only that host may claim it
+    Column("waits", Text, nullable=False),  # what a person is to say; empty: nothing
+    Column("cancelled_by", Text, nullable=False),  # who wants it ended; empty: nobody
+    Column("place", Text, nullable=False),  # the clone, on that host
+    Column("head", Text, nullable=False),  # the commit that it ended on
+    Column("note", Text, nullable=False),  # why it ended so
+)
+Index(
+    "one_running",
+    builds.c.repository,
+    builds.c.branch,
+    unique=True,
+    sqlite_where=text(IS_RUNNING),
+    postgresql_where=text(IS_RUNNING),
+)
+Index(
+    "to_claim",
+    builds.c.priority.desc(),
+    builds.c.id,
+    sqlite_where=text("state = 'PENDING'"),
+    postgresql_where=text("state = 'PENDING'"),
+)
+Index("of_state", builds.c.state, builds.c.lease_until)
+
+build_tags = Table(
+    "build_tags",
+    metadata,
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("journal", Text, primary_key=True),  # id of the journal's first record, or the build's
+    Column("seq", BigInteger, primary_key=True),
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), nullable=False),
+    Column("id", Text, nullable=False),
+    Column("time", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("run", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("causation", Text, nullable=False),
+    Column("correlation", Text, nullable=False),
+    Column("producer", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("tags", Text, nullable=False),
+    Column("line", Text, nullable=False),  # the record as the journal has it
+)
+Index("events_of_build", events.c.build, events.c.journal, events.c.seq)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
+    Column("task", Text, primary_key=True),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("commit", Text, nullable=False),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), nullable=False),
+    Column("word", Text, nullable=False),  # approve, reject, retry
+    Column("task", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("given", Text, nullable=False),
+    Column("taken", Text, nullable=False),  # when it was taken; empty: not yet
+    Column("outcome", Text, nullable=False),
+)
+Index("answers_of_build", answers.c.build, answers.c.taken)

