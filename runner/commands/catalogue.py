@@ -89,6 +89,8 @@ TABLE = (
     Entry("serve", "running.serve", "the plan as a page: seen and answered in your browser"),
     Entry("bridge", "running.bridge", "issues of a forge become plans and proven pull requests"),
     Entry("store", "team.store", "where a team's repositories, queue and events are kept"),
+    Entry("repo", "team.repo", "the repositories that a team builds: added, tried, listed"),
+    Entry("queue", "team.queue_builds", "builds for a team's workers: queued, shown, answered"),
     Entry("mcp", "running.mcp", "the plan for an assistant: Model Context Protocol on stdin"),
     Entry("analyse", "look.analyse", "what this repository is, read from its commit; runs nothing"),
     Entry("import", "files.foreign", "take tasks of another tool's file into the plan"),

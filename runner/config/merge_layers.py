@@ -31,6 +31,7 @@ YOURS = frozenset(
         "publish",
         "lease_seconds",
         "store",
+        "worker_default_branch",
         "agent_command",
         "acp_command",
         "agent_env",

@@ -176,6 +176,7 @@ class Given(BaseSettings):
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
     lease_seconds: Seconds | None = None
     store: Line | None = None
+    worker_default_branch: bool | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

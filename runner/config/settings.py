@@ -234,6 +234,8 @@ class Settings:
     store: str = ""
     """The team's store: `postgresql://USER@HOST/DATABASE`, or the path of a SQLite file of this
     machine; none: one in your state folder."""
+    worker_default_branch: bool = False
+    """Whether a team's builds may land on the branch that they begin on."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.config.settings import Settings
     from runner.team.store_engine import Store
 
 
@@ -22,11 +23,17 @@ def add_store_flags(parser: argparse.ArgumentParser) -> None:
 def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The address of the store that is meant. Raises RunnerError."""
     from runner.config.paths import Places
-    from runner.config.settings import load_settings
     from runner.team.store_engine import find_address
 
-    said = given.store or load_settings(Path.cwd(), environ, {}).settings.store
+    said = given.store or read_settings(environ).store
     return find_address(Places.of(environ).state, said)
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """What holds here, in a repository or outside. Raises RunnerError."""
+    from runner.config.settings import load_settings
+
+    return load_settings(Path.cwd(), environ, {}).settings
 
 
 @contextmanager

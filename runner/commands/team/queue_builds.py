@@ -1,0 +1,160 @@
+"""`runner queue`: builds for the team's workers, seen and answered from anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.commands.team.team_store import add_store_flags, open_team, read_settings
+from runner.errors import ExitCode, RunnerError
+from runner.report.documents import document
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.team.build_queue import QueuedBuild
+    from runner.team.store_engine import Store
+
+_VERBS = ("list", "show", "cancel", "retry", "approve", "reject")
+_EPILOG = """\
+A worker (`runner worker`) builds it on a branch of its own, feature/<short id>, pushed as it goes.
+A repository that is called like a verb is queued by `runner queue -- list`.
+
+examples:
+  runner queue shop                      its whole plan
+  runner queue shop --task TASK-003 --timeout 3600 --priority 5 --tags gpu
+  runner queue list [shop] [--all]       what waits and goes on; with --all what ended, too
+  runner queue show 8f3a                 one build: its tasks, its last events
+  runner queue cancel 8f3a               it ends within seconds; what landed stays on its branch
+  runner queue retry 8f3a                again; what is DONE on its branch is not built anew
+  runner queue approve 8f3a TASK-003     an answer to what waits in it
+  runner queue reject 8f3a TASK-003 --reason "keep the old name"
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner queue` takes."""
+    del name
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("what", help="a repository, or list, show, cancel, retry, approve, reject")
+    add("more", nargs="*", metavar="ID", help="the build, and for an answer its task")
+    add("--task", action="append", default=[], metavar="ID", help="only this task; again for more")
+    add("--branch", default="", metavar="NAME", help="land there (default: feature/<short id>)")
+    add("--timeout", type=float, default=0, metavar="SECONDS", help="it ends after this")
+    add("--priority", type=int, default=0, metavar="N", help="the higher the earlier (default: 0)")
+    add("--tags", default="", metavar="A,B", help="a worker has to have all of them")
+    add("--all", action="store_true", help="of list: what ended, too")
+    add("--reason", default="", metavar="WHY", help="of reject and retry of a task")
+    add_store_flags(parser)
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Queue, show or answer. Raises RunnerError."""
+    from runner.team.store_engine import find_actor
+
+    by = find_actor(environ)
+    with open_team(given, environ) as store:
+        if given.what == "list":
+            return _list(store, given)
+        if given.what not in _VERBS:
+            return _queue(store, given, environ, by)
+        if not given.more:
+            raise RunnerError(f"which build is to {given.what}?", hint="runner queue list")
+        return _answer(store, given, by)
+
+
+def _queue(
+    store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
+) -> ExitCode:
+    from runner.team.build_queue import Wanted, queue_build
+    from runner.team.repository_list import find_repository
+
+    if given.more:
+        raise RunnerError("one repository at a time", hint="runner queue --help")
+    if not 0 <= given.timeout < float("inf"):
+        raise RunnerError("a time is a number of seconds", where="--timeout", hint="3600")
+    tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
+    wanted = Wanted(
+        find_repository(store, given.what),
+        by,
+        tuple(given.task),
+        given.branch,
+        given.timeout,
+        given.priority,
+        tags,
+    )
+    made = queue_build(
+        store, wanted, default_branch_too=read_settings(environ).worker_default_branch
+    )
+    text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}\n"
+    print(document("build", build=made) if given.json else text, end="")
+    return ExitCode.OK
+
+
+def _list(store: Store, given: argparse.Namespace) -> ExitCode:
+    from runner.team.build_queue import list_builds
+
+    known = list_builds(store, given.more[0] if given.more else "", every=given.all)
+    if given.json:
+        print(document("builds", builds=known), end="")
+        return ExitCode.OK
+    for one in known:
+        print(_describe(one))
+    if not known:
+        print("nothing is queued")
+    return ExitCode.OK
+
+
+def _describe(one: QueuedBuild) -> str:
+    beside = one.note or (f"waits: {one.waits}" if one.waits else "")
+    beside = beside or (f"on {one.worker}" if one.worker and not one.is_over else "")
+    line = f"{one.short}  {one.state:9}  {one.repository}  {display(one.branch)}"
+    return f"{line}  {display(beside)}".rstrip()
+
+
+def _answer(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
+    from runner.team.build_queue import answer_build, cancel_build, find_build, retry_build
+
+    build, rest = find_build(store, given.more[0]), tuple(given.more[1:])
+    if given.what == "show":
+        return _show(store, given, build)
+    if given.what in ("approve", "reject") and len(rest) != 1:
+        raise RunnerError("which task?", hint=f"runner queue show {build.short}")
+    if given.what == "cancel":
+        state = cancel_build(store, build, by)
+        text = f"{build.short} is cancelled" if state == "CANCELLED" else f"{build.short} is ended"
+    elif given.what == "retry" and not rest:
+        retry_build(store, build, by)
+        text = f"{build.short} is tried again"
+    else:
+        answer_build(store, build, (given.what, rest[0], given.reason), by)
+        text = f"{rest[0]} of {build.short}: {given.what}, told to whoever builds it"
+    after = find_build(store, build.id)
+    print(document("build", build=after) if given.json else display(text) + "\n", end="")
+    return ExitCode.OK
+
+
+def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCode:
+    from runner.team.build_queue import look_into
+
+    seen = look_into(store, build)
+    if given.json:
+        print(document("build", build=build, **_beside(seen)), end="")
+        return ExitCode.OK
+    build = seen.build
+    print(_describe(build))
+    print(f"queued by {display(build.by)} at {build.queued}, claimed {build.attempts} times")
+    for task in seen.tasks:
+        print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")
+    for event in seen.events[-20:]:
+        print(f"  {event['time']}  {event['type']}  {display(str(event['task']))}".rstrip())
+    for one in seen.answers:
+        outcome = one["outcome"] or "not taken yet"
+        print(f"  {one['word']} {display(str(one['task']))}: {display(str(outcome))}")
+    return ExitCode.OK
+
+
+def _beside(seen: object) -> dict[str, object]:
+    return {name: getattr(seen, name) for name in ("tasks", "events", "answers")}

@@ -1,0 +1,110 @@
+"""`runner repo`: the repositories that a team builds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.commands.team.team_store import add_store_flags, open_team
+from runner.errors import ExitCode, RunnerError
+from runner.report.documents import document
+from runner.text.display import display, format_error
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.team.store_engine import Store
+
+_EPILOG = """\
+Whether it can be reached is tried at once, with your own login; whoever builds it needs one, too.
+--credential NAME names a variable of the worker's environment with a token for an https address.
+
+examples:
+  runner repo add git@forge.example:acme/shop.git
+  runner repo add https://forge.example/acme/shop.git --branch main --credential SHOP_TOKEN
+  runner repo check            every one of them is asked again
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner repo` takes."""
+    del name
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("verb", choices=("add", "list", "check", "remove"), help="what is to be done")
+    add("what", nargs="?", default="", metavar="URL|NAME", help="the address, later its name")
+    add("--name", default="", metavar="NAME", help="what it is called (default: by its address)")
+    add("--branch", default="", metavar="NAME", help="builds begin on it (default: the remote's)")
+    add("--plan", default="", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add("--credential", default="", metavar="VARIABLE", help="where a worker finds the token")
+    add_store_flags(parser)
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Do it. Raises RunnerError; `check` ends 1 where one does not answer."""
+    if given.verb in ("add", "remove") and not given.what:
+        raise RunnerError(f"which one is to {given.verb}?", hint="runner repo --help")
+    with open_team(given, environ) as store:
+        match given.verb:
+            case "add":
+                return _add(store, given, environ)
+            case "remove":
+                return _remove(store, given)
+            case "check":
+                return _check(store, given, environ)
+            case _:
+                return _list(store, given)
+
+
+def _add(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    from runner.team.repository_list import Registered, add_repository
+    from runner.team.store_engine import find_actor
+
+    who = find_actor(environ)
+    asked = Registered(given.name, given.what, given.branch, given.plan, given.credential, "", who)
+    made, commit = add_repository(store, asked, environ)
+    text = f"{made.name}: {display(made.url)}, {display(made.branch)} at {commit[:12]}"
+    print(document("repository", repository=made) if given.json else text + "\n", end="")
+    return ExitCode.OK
+
+
+def _remove(store: Store, given: argparse.Namespace) -> ExitCode:
+    from runner.team.repository_list import remove_repository
+
+    remove_repository(store, given.what)
+    text = f"{display(given.what)} is no longer built; its builds are still told\n"
+    print(document("repository", removed=given.what) if given.json else text, end="")
+    return ExitCode.OK
+
+
+def _list(store: Store, given: argparse.Namespace) -> ExitCode:
+    from runner.team.repository_list import list_repositories
+
+    known = list_repositories(store)
+    if given.json:
+        print(document("repositories", repositories=known), end="")
+        return ExitCode.OK
+    for one in known:
+        print(f"{one.name}  {display(one.url)}  {display(one.branch)}")
+    if not known:
+        print("no repository yet: runner repo add URL")
+    return ExitCode.OK
+
+
+def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    from runner.team.repository_list import find_repository, list_repositories, try_access
+
+    chosen = (find_repository(store, given.what),) if given.what else list_repositories(store)
+    rows = []
+    for one in chosen:
+        try:
+            rows.append((one.name, try_access(one, environ)[1], ""))
+        except RunnerError as error:
+            rows.append((one.name, "", format_error(error).removeprefix("runner: ")))
+    if given.json:
+        told = [{"name": name, "commit": commit, "fault": why} for name, commit, why in rows]
+        print(document("repositories", repositories=told), end="")
+    else:
+        for name, commit, why in rows:
+            print(f"{name}  {commit[:12] or display(why, lines=True)}")
+    return ExitCode.FAILED if any(why for _, _, why in rows) else ExitCode.OK

@@ -1,0 +1,176 @@
+"""A remote by its address alone, without a repository of ours: asked, and cloned.
+
+Only by the person's own configuration and login, and never by what an address could run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.repo.remote import OwnGit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.repo.git import Answer
+
+PROTOCOLS = "file:git:http:https:ssh"
+_HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9+.-]*::")
+"""`<transport>::<address>` names a program (gitremote-helpers(7))."""
+_SSH = re.compile(r"[A-Za-z0-9_.-]+(?:@[A-Za-z0-9_.-]+)?:[^:]")
+"""`user@host:path`."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEAD = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
+_SECONDS = 120.0
+_LONG = 1800.0
+_SAID = 2000
+
+
+def require_address(said: str) -> str:
+    """An address that git may be given: a path becomes absolute. Raises RunnerError for others."""
+    if not said or said.startswith("-") or not said.isprintable() or " " in said:
+        raise _refuse(said, "this is no address of a repository")
+    if _HELPER.match(said):
+        raise _refuse(said, "this address names a program, which would be run")
+    if "://" in said:
+        parts = urlsplit(said)
+        if parts.scheme not in PROTOCOLS.split(":"):
+            raise _refuse(said, f"git is not asked by {parts.scheme}")
+        if parts.password is not None:
+            raise _refuse("", "an address with a password is kept for all to read")
+        if parts.netloc.startswith("-"):  # ssh would read it as an option
+            raise _refuse(said, "this is no address of a repository")
+        return said
+    if _SSH.match(said) and not Path(said).exists():
+        return said
+    return str(Path(said).expanduser().absolute())
+
+
+def _refuse(said: str, why: str) -> RunnerError:
+    hint = "https://HOST/NAME.git, git@HOST:NAME.git or a path; a login by --credential NAME"
+    return RunnerError(why, where=said, hint=hint)
+
+
+def login_variables(address: str, credential: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """What lets git log in at an https address with the token in the variable `credential`.
+
+    The token itself stands in no argument and no file, and is told to this one host alone.
+    Raises RunnerError where there is no such variable.
+    """
+    if not credential:
+        return {}
+    if not address.startswith("https://") or not _VARIABLE.fullmatch(credential):
+        raise RunnerError(
+            "a credential is the name of a variable with a token for an https address",
+            where=address,
+            hint="--credential SHOP_TOKEN; for ssh, keys of your own are used",
+        )
+    if not environ.get(credential):
+        raise RunnerError(
+            f"the variable {credential} is not set here",
+            hint=f"{credential}=… in the environment of whoever builds {address}",
+        )
+    parts = urlsplit(address)
+    helper = f'!f() {{ echo username=x-access-token; echo "password=${credential}"; }}; f'
+    count = int(environ.get("GIT_CONFIG_COUNT", "0") or 0)
+    return {
+        "GIT_CONFIG_COUNT": str(count + 1),
+        f"GIT_CONFIG_KEY_{count}": f"credential.{parts.scheme}://{parts.netloc}.helper",
+        f"GIT_CONFIG_VALUE_{count}": helper,
+    }
+
+
+def find_branches(address: str, environ: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The default branch of a remote (empty for none), and each branch with its commit.
+
+    Raises RunnerError with what git says where it gives no answer.
+    """
+    with TemporaryDirectory(prefix="runner-ask-") as box:
+        words = ("ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", address)
+        answer = _ask(Path(box), environ, *words, "HEAD", "refs/heads/*")
+    if answer.exit:
+        raise RunnerError(
+            "this repository does not answer",
+            where=address,
+            detail=answer.said.strip()[-_SAID:],
+            hint=f"look at the address and your login: git ls-remote {address}",
+        )
+    said = answer.out.decode("utf-8", "replace")
+    found = _HEAD.search(said)
+    rows = (line.partition("\t") for line in said.splitlines())
+    branches = {
+        ref.removeprefix("refs/heads/"): commit
+        for commit, _, ref in rows
+        if ref.startswith("refs/heads/")
+    }
+    return found[1] if found else "", branches
+
+
+def clone_address(
+    address: str, base: str, place: Path, who: tuple[str, str], environ: Mapping[str, str]
+) -> None:
+    """Clone the branch `base` into `place`, whole or not at all, to commit there as `who`.
+
+    Raises RunnerError with what git says.
+    """
+    effects.make_folder(place.parent, mode=0o700)
+    new = place.parent / f"new-{effects.new_id()}"
+    answer = _ask(
+        place.parent,
+        environ,
+        *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
+        *("--no-recurse-submodules", "--upload-pack=git-upload-pack", "--origin", "origin"),
+        *("--config", f"user.name={who[0]}", "--config", f"user.email={who[1]}"),
+        *("--branch", base, "--", address, str(new)),
+        seconds=_LONG,
+    )
+    if answer.exit:
+        raise RunnerError(
+            f"{base} cannot be cloned",
+            where=address,
+            detail=answer.said.strip()[-_SAID:],
+            hint=f"look at the address and your login: git ls-remote {address}",
+        )
+    effects.step("replace", place)
+    new.rename(place)
+
+
+def find_identity(environ: Mapping[str, str]) -> tuple[str, str]:
+    """Who commits here by the person's own configuration; an own name where nobody is named."""
+    with TemporaryDirectory(prefix="runner-ask-") as box:
+
+        def ask(key: str) -> str:
+            return _ask(Path(box), environ, "config", key).out.decode("utf-8", "replace").strip()
+
+        return ask("user.name") or "runner", ask("user.email") or "runner@localhost"
+
+
+def _ask(
+    folder: Path, environ: Mapping[str, str], *words: str, seconds: float = _SECONDS
+) -> Answer:
+    """Git in a folder that is in no repository, so that only the person's own files count."""
+    kept = {name: value for name, value in environ.items() if not _is_of_a_repository(name)}
+    told = {
+        "GIT_ALLOW_PROTOCOL": PROTOCOLS,
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CEILING_DIRECTORIES": os.path.realpath(folder),
+        "GIT_DIR": str(folder / "none"),
+    }
+    if "clone" in words or "config" in words:
+        del told["GIT_DIR"]  # it would be where the clone goes
+    return OwnGit(folder, told).ask(*words, seconds=seconds)
+
+
+def _is_of_a_repository(name: str) -> bool:
+    return name in {
+        *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
+        *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX"),
+    }

@@ -1,0 +1,285 @@
+"""The queue: builds that were asked for, shown, ended and tried again by anybody of the team."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.team.build_state import ENDS, PENDING
+from runner.team.event_rows import note_event
+from runner.team.tables import answers, build_tags, builds, events, tasks
+from runner.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from runner.team.repository_list import Registered
+    from runner.team.store_engine import Store
+
+_SHORT = 12
+"""Characters of the last part of an id."""
+_ID = re.compile(r"[0-9a-z-]{1,40}")
+_BRANCH = re.compile(
+    r"(?!.*(?:\.\.|//|\.lock(?:/|$)|/\.))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}(?<![./])"
+)
+_MOST = 1000
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be built."""
+
+    repository: Registered
+    by: str
+    tasks: tuple[str, ...] = ()
+    """Empty: all of the plan."""
+    branch: str = ""
+    """What it lands on; empty: a branch of its own, `feature/<short id>`."""
+    timeout: float = 0.0
+    """Seconds from its first claim; 0: none."""
+    priority: int = 0
+    """The higher the earlier."""
+    tags: tuple[str, ...] = ()
+    """A worker has to have all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedBuild:
+    """One build as the store has it."""
+
+    id: str
+    repository: str
+    url: str
+    credential: str
+    branch: str
+    base: str
+    plan: str
+    tasks: tuple[str, ...]
+    tags: tuple[str, ...]
+    spec: str
+    state: str
+    priority: int
+    timeout: float
+    by: str
+    queued: str
+    worker: str
+    token: int
+    attempts: int
+    waits: str
+    cancelled_by: str
+    host: str
+    place: str
+    head: str
+    note: str
+
+    @property
+    def short(self) -> str:
+        """What people call it."""
+        return short_of(self.id)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing follows but a retry."""
+        return self.state in ENDS
+
+
+def short_of(build: str) -> str:
+    """The last part of an id, which is random; the first ones are the moment."""
+    return build.replace("-", "")[-_SHORT:]
+
+
+def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = False) -> QueuedBuild:
+    """Put a build into the queue; the event of it is written with it.
+
+    Raises RunnerError for the branch that it begins on, unless the settings say so.
+    """
+    one, new = wanted.repository, effects.new_id()
+    branch = wanted.branch or f"feature/{short_of(new)}"
+    if not _BRANCH.fullmatch(branch):
+        raise RunnerError("this is no name for a branch", where=branch, hint="--branch feature/csv")
+    if branch == one.branch and not default_branch_too:
+        raise RunnerError(
+            f"{branch} is what builds of {one.name} begin on, and workers do not land there",
+            where="--branch",
+            hint="leave it out: feature/<short id>, then open a pull request",
+            code=ExitCode.PERSON,
+        )
+    asked = [one.url, one.branch, branch, one.plan, sorted(wanted.tasks)]
+    values = {
+        "id": new,
+        "repository": one.name,
+        "url": one.url,
+        "credential": one.credential,
+        "branch": branch,
+        "base": one.branch,
+        "plan": one.plan,
+        "tasks": json.dumps(wanted.tasks),
+        "tags": json.dumps(sorted(set(wanted.tags))),
+        "spec": hashlib.sha256(json.dumps(asked).encode()).hexdigest(),
+        "state": PENDING,
+        "priority": wanted.priority,
+        "timeout": wanted.timeout,
+        "by": wanted.by,
+        "queued": effects.timestamp(),
+        **dict.fromkeys(("token", "attempts", "lease_until", "free_at"), 0),
+        **dict.fromkeys(("worker", "host", "waits", "cancelled_by", "place", "head", "note"), ""),
+    }
+    with store.write() as connection:
+        connection.execute(builds.insert().values(**values))
+        for tag in sorted(set(wanted.tags)):
+            connection.execute(build_tags.insert().values(build=new, tag=tag))
+        note_event(connection, new, "build.queued", {"by": wanted.by, "spec": values["spec"]})
+    return find_build(store, new)
+
+
+def list_builds(store: Store, repository: str = "", *, every: bool) -> tuple[QueuedBuild, ...]:
+    """Builds, the newest first: those that are not over, or with `every` the last thousand."""
+    said = builds.select().order_by(builds.c.id.desc()).limit(_MOST)
+    if repository:
+        said = said.where(builds.c.repository == repository)
+    if not every:
+        said = said.where(builds.c.state.not_in(ENDS))
+    with store.read() as connection:
+        return tuple(of_row(row) for row in connection.execute(said).mappings())
+
+
+def of_row(row: Mapping[Any, Any]) -> QueuedBuild:
+    """A build from its row."""
+    values = {name: row[name] for name in QueuedBuild.__slots__}
+    for name in ("tasks", "tags"):
+        values[name] = tuple(json.loads(values[name]))
+    return QueuedBuild(**values)
+
+
+def find_build(store: Store, said: str) -> QueuedBuild:
+    """The build of an id, or of how a short one begins. Raises RunnerError for none or several."""
+    meant = said.casefold()
+    if not _ID.fullmatch(meant):
+        raise RunnerError(f"{said!a} is no build", hint="runner queue list")
+    with store.read() as connection:
+        rows = connection.execute(builds.select().where(builds.c.id.like(f"%{meant}%"))).mappings()
+        found = [of_row(row) for row in rows]
+    found = [one for one in found if one.id == meant or one.short.startswith(meant)]
+    if len(found) != 1:
+        known = [one.short for one in list_builds(store, every=True)]
+        how = f"{len(found)} builds begin with {said}" if found else f"there is no build {said!a}"
+        raise RunnerError(how, hint=did_you_mean(said, known) or "runner queue list --all")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """A build with all that the store has of it."""
+
+    build: QueuedBuild
+    tasks: tuple[Mapping[str, object], ...]
+    events: tuple[Mapping[str, object], ...]
+    """Its own, and the last ones of its clones."""
+    answers: tuple[Mapping[str, object], ...]
+
+
+def look_into(store: Store, build: QueuedBuild) -> Details:
+    """All of one build."""
+    shown = ("time", "type", "task", "journal", "seq")
+    columns = [events.c[name] for name in shown]
+    from sqlalchemy import select
+
+    with store.read() as connection:
+
+        def rows(said: Any) -> tuple[Mapping[str, object], ...]:  # Any: a select
+            return tuple(dict(row) for row in connection.execute(said).mappings())
+
+        last = select(*columns).where(events.c.build == build.id)
+        last = last.order_by(events.c.time.desc(), events.c.seq.desc()).limit(_SHOWN)
+        row = connection.execute(builds.select().where(builds.c.id == build.id)).mappings().one()
+        return Details(
+            of_row(row),
+            rows(tasks.select().where(tasks.c.build == build.id).order_by(tasks.c.task)),
+            rows(last)[::-1],
+            rows(answers.select().where(answers.c.build == build.id).order_by(answers.c.id)),
+        )
+
+
+def cancel_build(store: Store, build: QueuedBuild, by: str) -> str:
+    """Have it ended; its state afterwards. One that goes on is ended by its worker, within seconds.
+
+    Raises RunnerError for one that is over.
+    """
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state in ENDS:
+            raise RunnerError(f"{build.short} is {row.state} already", hint="runner queue list")
+        is_waiting = row.state == PENDING
+        kind = "build.cancelled" if is_waiting else "build.cancel-asked"
+        note_event(connection, build.id, kind, {"by": by})
+        values: dict[str, object] = {"cancelled_by": by}
+        if is_waiting:
+            values |= {"state": "CANCELLED", "waits": "", "note": f"cancelled by {by}"}
+            _drop_answers(connection, build.id)
+        connection.execute(builds.update().where(builds.c.id == build.id).values(**values))
+        return "CANCELLED" if is_waiting else str(row.state)
+
+
+def _drop_answers(connection: Connection, build: str) -> None:
+    connection.execute(
+        answers.update()
+        .where(answers.c.build == build, answers.c.taken == "")
+        .values(taken=effects.timestamp(), outcome="the build was cancelled")
+    )
+
+
+def retry_build(store: Store, build: QueuedBuild, by: str) -> None:
+    """Have a build that ended, or waits, tried again: what is DONE on its branch is not built anew.
+
+    Raises RunnerError for one that waits for a worker, or goes on.
+    """
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state not in ENDS and not row.waits:
+            raise RunnerError(
+                f"{build.short} is {row.state}: it ends, or is cancelled, before it is tried again",
+                hint=f"runner queue show {build.short}",
+            )
+        note_event(connection, build.id, "build.retried", {"by": by})
+        values = {"state": PENDING, "attempts": 0, "waits": "", "cancelled_by": "", "note": ""}
+        connection.execute(builds.update().where(builds.c.id == build.id).values(**values))
+
+
+def _lock(connection: Connection, build: str) -> Any:
+    """The row of a build, which nobody else changes before this transaction ends."""
+    said = builds.select().where(builds.c.id == build).with_for_update()
+    return connection.execute(said).one()
+
+
+def answer_build(store: Store, build: QueuedBuild, said: tuple[str, str, str], by: str) -> str:
+    """Leave a word (`approve`, `reject`, `retry`), its task and reason for whoever builds it.
+
+    Gives the answer's id. Raises RunnerError for a build that is over, and a no without a reason.
+    """
+    word, task, reason = said
+    if word == "reject" and not reason:
+        raise RunnerError("a rejection needs a reason", hint="--reason TEXT")
+    new = effects.new_id()
+    with store.write() as connection:
+        row = _lock(connection, build.id)
+        if row.state in ENDS:
+            raise RunnerError(
+                f"{build.short} is {row.state}: nothing of it waits",
+                hint=f"runner queue retry {build.short}",
+            )
+        values = {"id": new, "build": build.id, "word": word, "task": task, "reason": reason}
+        values |= {"by": by, "given": effects.timestamp(), "taken": "", "outcome": ""}
+        connection.execute(answers.insert().values(**values))
+        if row.waits:
+            note_event(connection, build.id, "build.answered", {"by": by, "answer": new})
+            free = builds.update().where(builds.c.id == build.id).values(waits="")
+            connection.execute(free)
+    return new

@@ -1,0 +1,129 @@
+"""The repositories of a team: what may be queued."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.repo.foreign_address import find_branches, login_variables, require_address
+from runner.team.build_state import ENDS
+from runner.team.tables import builds, repositories
+from runner.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from runner.team.store_engine import Store
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """One repository as the store has it."""
+
+    name: str
+    url: str
+    branch: str
+    """What builds begin on; empty: the remote's default branch."""
+    plan: str
+    """Path of the plan; empty: where plans usually are."""
+    credential: str
+    """Name of the variable that has the login where it is built; empty: none is needed."""
+    added: str
+    by: str
+
+
+def add_repository(
+    store: Store, asked: Registered, environ: Mapping[str, str]
+) -> tuple[Registered, str]:
+    """Register it, once it answered; gives it with the commit that its branch is on.
+
+    Raises RunnerError for an address that is none, does not answer, or has no such branch.
+    """
+    url = require_address(asked.url)
+    name = asked.name or url.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+    if not _NAME.fullmatch(name):
+        raise RunnerError("this is no name for a repository", where=name, hint="--name shop")
+    if asked.plan.startswith(("/", "-")) or ".." in asked.plan.split("/"):
+        raise RunnerError(
+            "a plan is a path inside the repository", where=asked.plan, hint="--plan TASK-GRAPH.md"
+        )
+    made = Registered(
+        name, url, asked.branch, asked.plan, asked.credential, effects.timestamp(), asked.by
+    )
+    branch, commit = try_access(made, environ)
+    made = Registered(name, url, branch, made.plan, made.credential, made.added, made.by)
+    from sqlalchemy.exc import IntegrityError
+
+    try:
+        with store.write() as connection:
+            values = {field: getattr(made, field) for field in made.__slots__}
+            connection.execute(repositories.insert().values(**values))
+    except IntegrityError as error:
+        raise RunnerError(
+            f"there is a repository {name} already",
+            hint="--name OTHER, or runner repo remove " + name,
+            code=ExitCode.CONFLICT,
+        ) from error
+    return made, commit
+
+
+def try_access(one: Registered, environ: Mapping[str, str]) -> tuple[str, str]:
+    """The branch that builds begin on and its commit, asked of the remote now.
+
+    Raises RunnerError where it does not answer, or has no such branch.
+    """
+    login = login_variables(one.url, one.credential, environ)
+    default, branches = find_branches(one.url, {**environ, **login})
+    branch = one.branch or default
+    if branch not in branches:
+        raise RunnerError(
+            f"there is no branch {branch}" if branch else "nothing was pushed there yet",
+            where=one.url,
+            hint=did_you_mean(branch, branches) or "--branch NAME, of one that was pushed",
+        )
+    return branch, branches[branch]
+
+
+def list_repositories(store: Store) -> tuple[Registered, ...]:
+    """All of them, by name."""
+    with store.read() as connection:
+        rows = connection.execute(repositories.select().order_by(repositories.c.name)).mappings()
+        return tuple(_of_row(row) for row in rows)
+
+
+def find_repository(store: Store, name: str) -> Registered:
+    """One of them. Raises RunnerError for a name that is none."""
+    known = {one.name: one for one in list_repositories(store)}
+    if name not in known:
+        hint = did_you_mean(name, known) or "runner repo list; runner repo add URL"
+        raise RunnerError(f"there is no repository {name!a}", hint=hint)
+    return known[name]
+
+
+def remove_repository(store: Store, name: str) -> None:
+    """Let nothing be queued of it any more; builds that ended stay told.
+
+    Raises RunnerError, exit 6 while builds of it wait or go on.
+    """
+    from sqlalchemy import func, select
+
+    find_repository(store, name)
+    with store.write() as connection:
+        left = select(func.count()).where(builds.c.repository == name, builds.c.state.not_in(ENDS))
+        if number := connection.execute(left).scalar():
+            raise RunnerError(
+                f"{number} of its builds wait or go on",
+                hint=f"runner queue list {name}; runner queue cancel ID",
+                code=ExitCode.CONFLICT,
+            )
+        connection.execute(repositories.delete().where(repositories.c.name == name))
+
+
+def _of_row(row: Mapping[Any, Any]) -> Registered:
+    return Registered(**{field: row[field] for field in Registered.__slots__})
