@@ -166,7 +166,7 @@ class _SessionContext:
         transcript.error = redact(transcript.error, known)
         leaked = scrub_files(bench.place.tree, self.household.secrets, since)
         said = self._make_said(ran, transcript, following.why)
-        text = transcript.text or ran.tail
+        text = self._written_plan(known) or transcript.text or ran.tail
         return Session(replace(said, findings=(*said.findings, *leaked)), text)
 
     # --- what goes in ---
@@ -231,6 +231,8 @@ class _SessionContext:
         }
         if plan:
             told["RUNNER_PLAN"] = seen(put("plan.json", plan.encode()))
+        elif self.mode == Mode.PLAN:
+            told["RUNNER_PLAN"] = seen(self._plan_sheet)
         if brief.previous:
             draft = brief.previous.encode("utf-8", "surrogateescape")
             told["RUNNER_DRAFT"] = seen(put("draft.patch", draft))
@@ -285,7 +287,18 @@ class _SessionContext:
     def _decisions(self) -> Path:
         return self.household.folder / "decisions.md"
 
+    @property
+    def _plan_sheet(self) -> Path:
+        return self.household.folder / "plan.md"
+
     # --- what comes out ---
+
+    def _written_plan(self, known: tuple[str, ...]) -> str:
+        """The plan that it wrote to `RUNNER_PLAN` instead of saying it; redacted."""
+        if self.mode != Mode.PLAN:
+            return ""
+        written = read_regular(self._plan_sheet) or b""
+        return redact(written.decode("utf-8", "replace"), known).strip()
 
     def _make_said(self, ran: Ran, transcript: Transcript, limit: str) -> Said:
         known = (*self.bench.known_secrets, *self.household.secrets)

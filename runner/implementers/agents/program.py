@@ -181,7 +181,9 @@ class AgentProgram:
             return session.said
         plan = plan_in(session.text)
         if plan is None:
+            own = ", or write it to $RUNNER_PLAN; for a program that makes none: plan_first = false"
             hint = "end with the plan in a fenced block: ```json plan"
+            hint += own if self.line else ""
             why = why_no_plan(session.text)
             none = Finding(CHECK, f"{self.name} told no plan that can be read: {why}", hint=hint)
             return replace(session.said, findings=(none,), failure=Failure.SEMANTIC)

@@ -64,6 +64,10 @@ class Office:
             model_review="reviewer",
         )
 
+    def runs(self, line):
+        """A person's own shell line instead of the stand-in."""
+        self.settings = Settings(agent_command=line, sandbox=self.settings.sandbox)
+
     def task(self, **fields):
         fields = {"outputs": ("src/app.py",), **fields}
         return Task(id="TASK-002", title="Model", line=1, spec=Spec("", ""), **fields)

@@ -150,6 +150,20 @@ def test_a_plan_is_read_from_the_last_message(office):
     )
 
 
+def test_a_plan_may_be_written_to_a_file_instead(office):
+    office.runs("""printf '1. Look\\n2. Write `a.py`\\n' > "$RUNNER_PLAN"; echo Done.""")
+    said = office.implement(Mode.PLAN)
+    assert said.plan.steps == ("Look", "Write `a.py`")
+    assert said.plan.files == ("a.py",)
+
+
+def test_a_program_that_makes_no_plans_is_told_how_it_does_without(office):
+    office.runs("echo Hello.")
+    said = office.implement(Mode.PLAN)
+    assert said.plan is None
+    assert "plan_first = false" in said.findings[0].hint
+
+
 def test_a_plan_that_nobody_can_read_is_a_failure_of_the_work(office):
     office.script([], plan="I would rather not say.")
     said = office.implement(Mode.PLAN)
