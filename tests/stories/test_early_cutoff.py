@@ -17,6 +17,7 @@ from cutoff_build import (
     modes,
     tasks,
 )
+from workplace import a_task
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +149,33 @@ def at_terminal(place, *answers):
                 heard = terminal.until("or [l]eave it STALE? ", after=heard)
             terminal.send(f"{answer}\n")
         return asked, terminal.wait()
+
+
+def test_what_writes_nothing_is_proven_again_whatever_is_offered(tmp_path, alone):
+    first, *_ = tasks()
+    check = a_task("TASK-002", "All", needs=["TASK-001"], tests=["test -s rules.py"])
+    root = build(tmp_path, first, check, files={"made/rules.py": RULES})
+    built = copy(root, tmp_path / "copy", alone)
+    since = changed(built, ANOTHER)
+    ended = built.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert modes(built, since) == PROVEN[:2]
+
+
+def test_one_rebuild_carries_all_that_it_shows(built, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    built.commit({"made/rules.py": ANOTHER})
+    built.edit_plan(*EDITED)
+    since = len(built.events)
+    ended = built.run("--no-sandbox", "--rebuild", "--yes")
+    assert ended.code == 0, ended.said
+    assert "is built anew, too" in ended.err
+    assert set(built.statuses.values()) == {"DONE"}
+    assert modes(built, since) == [("TASK-001", "build"), ("TASK-002", "build"), PROVEN[2]]
+    (approved,) = built.happened("task.approved", "TASK-002")
+    assert (approved["by"], approved["reuse"]) == ("person", False)
+    assert "runner --rebuild, Ada" in approved["note"]
+    assert "rules.py offers `def overlap(a, b, *, touching" in approved["note"]
 
 
 def test_at_a_terminal_an_edit_is_asked_about_at_once(built):

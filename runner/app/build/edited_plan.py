@@ -44,26 +44,33 @@ def answer_edits(
     say: Callable[[str], None],
     *,
     rebuild: bool,
-) -> None:
+) -> dict[str, str]:
     """Show what was edited of DONE tasks and what follows, and write down how it goes on.
+
+    Returned are the tasks that a person has built anew, each with the person's word for it: it
+    holds for those behind them as well.
 
     `rebuild` is a person's word for all of them. Else each is asked about that this run has found:
     `ask` shows a text, puts a question behind it, and gives what was typed; without it the way is
     told. Who is STALE through an edited task follows from what becomes of that.
     """
-    ledger = session.ledger
+    ledger, built = session.ledger, {}
     for task in tasks:
         if not _is_edited(task.id, ledger, rebuild=rebuild):
             continue
         text = "\n".join(_format_edit(task, tasks, session))
         if rebuild:
             say(text)
-            _approve(task, ledger, f"built anew: runner --rebuild, {_find_name(session)}")
+            built[task.id] = f"built anew: runner --rebuild, {_find_name(session)}"
+            _approve(task, ledger, built[task.id])
         elif ask is None:
             say(f"{text}\n  next: `runner --rebuild` builds it anew")
-        elif (said := _answer(text, ask)) in _ANSWERS:
+        elif said := _answer(text, ask):
             note = f"{_ANSWERS[said]}, as was said when the run began"
             _approve(task, ledger, note, reuse=said == "p")
+            if said == "b":
+                built[task.id] = note
+    return built
 
 
 def _approve(task: Task, ledger: JournalWriter, note: str, *, reuse: bool = False) -> None:
@@ -95,7 +102,9 @@ def _is_edited(id_: str, ledger: JournalWriter, *, rebuild: bool) -> bool:
 def _answer(text: str, ask: Callable[[str, str], str]) -> str:
     while True:
         said = ask(text, _QUESTION)[:1]
-        if said in ("", "l", *_ANSWERS):
+        if said in ("", "l"):
+            return ""
+        if said in _ANSWERS:
             return said
         text = ""
 
@@ -114,7 +123,8 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
         yield f"  {_line(one, state)}"
         behind += next_to.pop(one.id, ())
     if behind:
-        yield "  those behind it are only proven again, unless it offers something else then"
+        yield "  those behind it are only proven again; where it offers something else then,"
+        yield "  what was built on that is built anew, too"
     known = [state.task(one.id) for one in (task, *behind)]
     used = sum((one.usage for one in known), Usage())
     seconds = sum(one.typical_seconds for one in known)

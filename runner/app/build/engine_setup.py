@@ -110,6 +110,8 @@ class _Building:
     interruption: Interruption
     _held_before: dict[str, Held] = field(default_factory=dict)
     """What was held of tasks before this run read anything."""
+    _built_anew: dict[str, str] = field(default_factory=dict)
+    """What a person has built anew in this run, with their word for it."""
     _outlook: Outlook = field(init=False)
 
     def run(self) -> ExitCode:
@@ -183,7 +185,8 @@ class _Building:
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
         tell_of_older(session, tasks, facts, self.observer.say)
         ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None
-        answer_edits(session, tasks, ask, self.observer.say, rebuild=self.options.rebuild)
+        say, anew = self.observer.say, self.options.rebuild
+        self._built_anew = answer_edits(session, tasks, ask, say, rebuild=anew)
         prove_before(
             *(session, self.reading, chosen, self._named, self.board),
             say=self.observer.say,
@@ -212,7 +215,8 @@ class _Building:
         preparation.plans.release(plan.tasks)
         PermissionPrompts(session.ledger, asker).release(plan.tasks)
         tasks = {task.id: task for task in plan.tasks}
-        cutting_off = EarlyCutoff(tasks, session.ledger, session.repository, session.own_documents)
+        own, anew = session.own_documents, self._built_anew
+        cutting_off = EarlyCutoff(tasks, session.ledger, session.repository, own, anew)
         cutting_off.begin()
         for id_, said in find_differing(plan.tasks, session.ledger).items():
             self.board.say(id_, *said)

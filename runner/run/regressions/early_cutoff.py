@@ -137,6 +137,8 @@ class Verdict:
 
     proves: bool
     """Whether it is only to be proven again; else it waits, for a person or for those others."""
+    asks: tuple[str, ...] = ()
+    """The tasks that it would have to be built on anew, which is a person's to say."""
     text: str = ""
     """Why, in words; empty where there is nothing new to say."""
 
@@ -241,6 +243,8 @@ class EarlyCutoff:
     repository: Repository
     documents: frozenset[str]
     """The runner's own documents, which no task offers to another."""
+    built_anew: dict[str, str] = field(default_factory=dict)
+    """What a person has built anew, with their word for it: those behind are built on that."""
     _before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _behind: dict[str, list[str]] = field(default_factory=dict)
 
@@ -272,15 +276,25 @@ class EarlyCutoff:
         """Say what becomes of a task; whether there was anything to say."""
         known, verdict = self.ledger.state.task(id_), self._verdict(id_)
         if verdict.proves and known.status is Status.STALE:
-            event = TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True)
-            cause = self.ledger.state.task(known.via).cause
-            self.ledger.note(event, task=id_, attempt=known.last_attempt, cause=cause, durable=True)
+            self._let_go(known, TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True))
             return True
-        if not verdict.proves and (known.cut_off or verdict.text not in ("", known.note)):
-            text = verdict.text or f"{known.via} is not DONE again; this rests on it"
+        said = next((self.built_anew[one] for one in verdict.asks if one in self.built_anew), "")
+        text = f"{verdict.text}; approve to have this built on it" if verdict.asks else verdict.text
+        if said and known.status is Status.STALE:
+            self.built_anew[id_] = said
+            self._let_go(known, TaskApproved(by="person", note=f"{said}; {verdict.text}"))
+            return True
+        if not verdict.proves and (known.cut_off or text not in ("", known.note)):
+            text = text or f"{known.via} is not DONE again; this rests on it"
             self._say(known, text, via=known.via)
             return True
         return not verdict.proves and self._waits_for_another(known)
+
+    def _let_go(self, known: TaskState, event: TaskApproved) -> None:
+        cause = self.ledger.state.task(known.via).cause
+        self.ledger.note(
+            event, task=known.id, attempt=known.last_attempt, cause=cause, durable=True
+        )
 
     def _waits_for_another(self, known: TaskState) -> bool:
         """Say of whom a task waits once the one that is named is DONE; whether there was that."""
@@ -310,14 +324,19 @@ class EarlyCutoff:
         for one in anew:
             offered = self._offerings.compare(self.tasks[one], known)
             text = f"{one} {_how(offered)} and {offered.text}"
-            if not offered.same:
-                return Verdict(proves=False, text=f"{text}; approve to have this built on it")
+            if not offered.same and not _is_check(self.tasks[id_]):
+                return Verdict(proves=False, asks=anew, text=text)
             said.append(text)
         return Verdict(proves=True, text="; ".join(said))
 
     @cached_property
     def _offerings(self) -> TaskExports:
         return TaskExports(self.repository, self.documents)
+
+
+def _is_check(task: Task) -> bool:
+    """Whether nothing of it was built on what others offered: its commands alone are run."""
+    return not task.outputs and not task.blocks and not task.command
 
 
 def _how(offered: CutOff) -> str:
