@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates.junit import TestResults
+    from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
@@ -91,6 +91,10 @@ class CheckResult(Protocol):
     @property
     def results(self) -> TestResults | None:
         """How each test ended; None where its tool did not say."""
+
+    @property
+    def told(self) -> Told:
+        """What its test programs wrote down."""
 
     @property
     def unnamed(self) -> bool:

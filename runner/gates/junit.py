@@ -101,6 +101,16 @@ class TestResults:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """An assertion that failed in a test, and that no report was told of."""
+
+    test: str
+    """The test's id, as its tool has it."""
+    stack: tuple[tuple[str, int], ...]
+    """File and line of each frame, the assertion's first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """All reports of one run of a check together."""
 
@@ -112,6 +122,8 @@ class Told:
     """Whether a tool that can name its tests was not asked to."""
     unfinished: tuple[str, ...] = ()
     """Test programs that ended before they said how."""
+    lost: tuple[Lost, ...] = ()
+    """Assertions that failed where nobody heard of it."""
 
     @property
     def failed(self) -> int:

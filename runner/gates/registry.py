@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.gates import (
+    assertion_probes,
     base_tests,
     by_type,
     commands,
@@ -14,6 +15,7 @@ from runner.gates import (
     coverage_gate,
     equality,
     integrity,
+    lost_assertions,
     mutation,
     recorded_answers,
     shadowing_files,
@@ -39,7 +41,9 @@ FAMILIES = (
     coverage_gate,
     shadowing_files,
     silent_assertions,
+    lost_assertions,
     unrun_tests,
+    assertion_probes,
     recorded_answers,
     test_awareness,
     equality,

@@ -29,6 +29,7 @@ _FILES = {
     "sitecustomize_hook.py": "sitecustomize.py",
     "startup_lines.py": "_runner_lines.py",
     "report_hook.py": "_runner_report.py",
+    "lost_hook.py": "_runner_lost.py",
 }
 _ASSIGNED = re.compile(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|$))?")
 _PLAIN = re.compile(r"[\w./+@%-]+")

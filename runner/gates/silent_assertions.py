@@ -13,6 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import INTEGRITY, Check, Proved
+from runner.languages.base import ELSEWHERE
 from runner.languages.python.claims import is_asserting_name
 from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 CHECK = "silent-assertions"
-_ELSEWHERE = re.compile(
-    r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
-    r"|linux|__name__|TYPE_CHECKING",
-    re.IGNORECASE,
-)
-"""Conditions that hold on other machines, or for who starts the file by hand."""
 _SKIPS = re.compile(r"\b(?:skip|skipTest|importorskip|SkipTest)\(")
 _LARGEST = 2_000_000
 _SHOWN = 80
@@ -140,7 +135,7 @@ def _in_block(body: list[ast.stmt], function: int, *, may_skip: bool) -> Iterato
 def _is_left_out(node: ast.stmt) -> bool:
     """Whether it runs on another machine, or is marked as not to run: that is told elsewhere."""
     if isinstance(node, ast.If):
-        return bool(_ELSEWHERE.search(ast.unparse(node.test)))
+        return bool(ELSEWHERE.search(ast.unparse(node.test)))
     marks = getattr(node, "decorator_list", ())
     return any(re.search(r"skip|xfail|expectedFailure", ast.unparse(one)) for one in marks)
 

@@ -14,6 +14,7 @@ read gives nothing: whatever ran may have written it.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.junit import (
     FAILED_WORDS,
+    Lost,
     TestOutcome,
     TestResult,
     TestResults,
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 _BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
+_PHASE = re.compile(r" \((?:setup|call|teardown)\)\Z")
+"""What pytest puts behind the id of the test that runs."""
+_MOST_LOST = 5000
 _ASKED = ("go", "cargo")
 """Tools that name every test only where they are asked to."""
 
@@ -70,7 +75,33 @@ def read_told(folder: Path, root: str = "") -> Told:
     unfinished = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
-    return replace(together(_outermost(every)), unfinished=unfinished, unnamed=unnamed)
+    lost = tuple(one for file in files_in(folder, end=".lost") for one in _lost(file, root))
+    told = together(_outermost(every))
+    return replace(told, unfinished=unfinished, unnamed=unnamed, lost=lost)
+
+
+def _lost(file: Path, root: str) -> Iterator[Lost]:
+    """Failures that came to no report: neither meant, nor held when they were asked again."""
+    open_ones: dict[str, list[Lost]] = {}
+    for line in (text_of(file) or "").splitlines()[:_MOST_LOST]:
+        try:
+            said = json.loads(line)
+            test = _PHASE.sub("", str(said["test"]))
+            known = open_ones.setdefault(test, [])
+            if "failed" in said:
+                frames = [(_short(str(path), root), int(at)) for path, at in said["failed"]]
+                known.append(Lost(test, tuple(frames)))
+            elif "held" in said:
+                path, at = said["held"]
+                known[:] = [one for one in known if one.stack[:1] != ((_short(path, root), at),)]
+            elif "reached" in said:
+                known.clear()
+            elif known:
+                known.pop()  # meant: the last that failed
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+    for each in open_ones.values():
+        yield from dict.fromkeys(each)
 
 
 def together(reports: Iterable[Report]) -> Told:

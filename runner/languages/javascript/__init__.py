@@ -58,6 +58,7 @@ LANGUAGE = Language(
     ),
     tests_of=later(_ASSERTIONS, "tests_of"),
     test_command=later(_ASSERTIONS, "test_command"),
+    probed=later("runner.languages.javascript.probes", "put_probes"),
     literals=LITERALS,
     swallowed=later(_ASSERTIONS, "find_swallowed"),
     coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),

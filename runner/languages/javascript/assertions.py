@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.languages import base
 from runner.languages.base import Claim, TestBody, TestFile
@@ -87,6 +87,31 @@ def _calls(source: str, mask: str) -> Iterator[tuple[int, int, re.Match[str]]]:
         is_test = string_at(source, match.end(), LITERALS) or "each" in match["how"]
         if is_test or match["how"] or match["word"]:
             yield match.start(), end, match
+
+
+class MakingCall(NamedTuple):
+    """A call that makes a test or a group of them."""
+
+    start: int
+    end: int
+    name: str
+    is_group: bool
+    held: bool
+    """Whether it is marked so that it does not run, or may fail."""
+
+
+def test_calls(source: str, mask: str) -> tuple[MakingCall, ...]:
+    """Every such call of a file, the outer before the inner."""
+    return tuple(
+        MakingCall(
+            begin,
+            end,
+            _name(source, mask, (begin, end, match)),
+            match["kind"] in _GROUPS,
+            any(_marks(source, mask, begin, end, match)),
+        )
+        for begin, end, match in _calls(source, mask)
+    )
 
 
 def _name(source: str, mask: str, call: tuple[int, int, re.Match[str]]) -> str:
