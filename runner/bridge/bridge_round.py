@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.issue_clone import IssueClone
-from runner.bridge.issue_work import AGAIN, ENDED, IssueWork
+from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.status_comment import Stage
 from runner.errors import ExitCode, RunnerError, worst
 from runner.journal.lock import RunLock
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 LEASE = "runner-bridge"
 """The name of the lease: one bridge at a time serves a repository."""
-_ENDED = "ended"
-"""A file in the folder of an issue that nothing is to be done for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +165,12 @@ class Bridge:
         return (pull.head, pull.is_open, pull.is_merged, said)
 
     def _list_begun(self) -> list[int]:
-        """Issues that have a folder here and have not ended."""
+        """Issues that have a folder here: what has ended is kept under another name."""
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted(
-            int(one.name) for one in folders if one.name.isdecimal() and not (one / _ENDED).exists()
-        )
+        return sorted(int(one.name) for one in folders if one.name.isdecimal())
 
     def _make_work(self, number: int, login: str, base: str) -> IssueWork:
         folder = self.folder / str(number)
-        (folder / _ENDED).unlink(missing_ok=True)
         branch = branch_of(number)
         assert branch != base  # nothing is ever pushed where pull requests go
         place = (self.project, self.asked.remote, branch, folder, self.observer)
@@ -209,8 +203,6 @@ class Bridge:
                 codes.add(error.code)
             if is_again or said in AGAIN:
                 self._seen.pop(number, None)
-            if said in ENDED and (folder := self.folder / str(number)).is_dir():
-                effects.write_file(folder / _ENDED, said.encode())
             if self._said.get(number) != said:
                 self._said[number] = said
                 self.tell(f"#{number}: {said}")

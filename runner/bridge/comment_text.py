@@ -44,6 +44,10 @@ class Memory(NamedTuple):
     """The commit that the whole was proven on."""
     unclear: str = ""
     """The digest of a plan of which a review said neither yes nor no."""
+    before: int = 0
+    """The last pull request of what was ended before it was asked for again."""
+    ended: str = ""
+    """How it ended, until it is asked for again; empty where it has not."""
     answer: str = ""
     """What the last command came to."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
@@ -22,7 +23,7 @@ from runner.model import Status, Verdict
 from runner.plan.document import read_plan
 from runner.process.own_command import OwnCommand
 from runner.project import BUILD, Project
-from runner.repo.clone import ORIGIN, make_clone, switch_branch
+from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
 from runner.secrets.redact import redact
@@ -131,6 +132,12 @@ class Builder(Protocol):
 
     def verify(self) -> Ended:
         """Prove everything together, on the commit as it is."""
+
+    def clear_branch(self) -> str:
+        """Take the branch away where it is as it was left; why it stays, empty where it is gone."""
+
+    def retire(self) -> None:
+        """Keep all that is remembered under another name: the next wish begins anew."""
 
 
 @dataclass
@@ -268,6 +275,32 @@ class IssueClone:
     def verify(self) -> Ended:
         """`runner verify --all`."""
         return self._go("verify", "--all", "--json")
+
+    # --- how it ends --------------------------------------------------------------------
+
+    def clear_branch(self) -> str:
+        """Delete it in the remote, by compare-and-swap. Raises RunnerError: a run goes on here."""
+        end_orphan(self.folder)
+        if not self.place.is_dir():
+            return ""
+        holder = RunLock(self.place / BUILD).holder()
+        if holder is not None:
+            raise RunnerError(
+                f"a run goes on in {self.place}: {holder}",
+                hint="it is cleaned up once that has ended",
+                code=ExitCode.CONFLICT,
+            )
+        with Repository.open(self.place) as repository:
+            return take_branch_back(repository, self.branch, self.environ)
+
+    def retire(self) -> None:
+        """Give the folder a name that no issue has: what was never pushed is kept in it."""
+        for number in count(1):
+            kept = self.folder.with_name(f"{self.folder.name}-ended-{number}")
+            if not kept.exists():
+                break
+        effects.step("replace", kept)
+        self.folder.rename(kept)
 
     def _go(self, *words: str) -> Ended:
         """Run a command of ours to its end, or end it where it is wanted no more."""

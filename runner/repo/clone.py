@@ -21,6 +21,8 @@ ORIGIN = "origin"
 """What a clone calls where it came from."""
 _SECONDS = 1800.0
 _APART = "new-"
+_BEGAN = "refs/runner/began"
+"""Where the branch was as it was switched to, if everything there was the base's."""
 
 
 def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
@@ -82,7 +84,35 @@ def switch_branch(
         quiet = ("-c", "core.hooksPath=/dev/null")
         words = ("--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack")
         git.run(*quiet, "fetch", "--quiet", *words, ORIGIN, tip, seconds=_SECONDS)
+        began = f"refs/remotes/{ORIGIN}/{base}"
+        if repository.git.ask("merge-base", "--is-ancestor", tip, began).exit == 0:
+            repository.git.run("update-ref", _BEGAN, tip)
         git.run(*quiet, "checkout", "--quiet", "--no-track", "-B", branch, tip)
+
+
+def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, str]) -> str:
+    """Delete a branch of the remote where all on it was made in this clone, and is here still.
+
+    Why it stays; empty where it is gone. Raises RemoteAwayError.
+    """
+    ref = f"refs/heads/{branch}"
+    with Remote(repository, ORIGIN, environ) as remote:
+        tip = remote.read(ref).get(ref)
+        if tip is None:
+            return ""
+        if repository.git.ask("rev-parse", "--verify", "--quiet", _BEGAN).exit:
+            return "it had commits before it was worked on here"
+        here = repository.git.ask("rev-parse", "--verify", "--quiet", ref).out.decode().strip()
+        if here != tip:
+            return "somebody pushed to it"
+        swapped = remote.swap(Move(ref, tip, None))
+    match swapped.swap:
+        case Swap.DONE:
+            return ""
+        case Swap.MOVED:
+            return "somebody pushed to it"
+        case Swap.REFUSED:
+            return "the remote does not let it be deleted"
 
 
 def _tell(repository: Repository, box: Path) -> dict[str, str]:

@@ -18,6 +18,7 @@ class FakeBuilder:
         self.unknown = ("a command",)
         self.ready = False
         self.verdicts = []
+        self.stays, self.retired = "", []
 
     def has_wish(self):
         return bool(self.wish)
@@ -80,3 +81,11 @@ class FakeBuilder:
         self.done.append("verify")
         self.facts = replace(self.facts, proven=self.facts.head)
         return Ended(0, "", {"head": self.facts.head})
+
+    def clear_branch(self):
+        self.done.append("clear")
+        return self.stays
+
+    def retire(self):
+        self.retired.append(self.facts)
+        self.wish, self.facts, self.ready = "", BuildFacts(), False

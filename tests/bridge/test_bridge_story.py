@@ -49,6 +49,11 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert shop.forge.issues[number]["state"] == "closed"
     assert shop.labels(number) == set()
     assert "It is merged." in shop.status(number)
+    assert shop.forge.sha_of(f"runner/{number}") == ""
+    assert shop.forge.sha_of("main") == head
+    (kept,) = shop.workplace.home.rglob(f"{number}-ended-1")
+    assert (kept / "repository/export.py").is_file()
+    assert not kept.with_name(str(number)).exists()
     written = "".join(one["body"] for one in shop.forge.comments.values()) + pull["body"]
     assert shop.forge.token not in written
     assert SECRET not in written

@@ -139,6 +139,11 @@ class ForgeServer:
             self._happen(number, "closed", actor)
             self.issues[number]["closed_at"] = self.issues[number]["updated_at"]
 
+    def reopen_issue(self, actor, number):
+        with self._lock:
+            self.issues[number].update(state="open", closed_at=None)
+            self._happen(number, "reopened", actor)
+
     def comment(self, author, number, body):
         with self._lock:
             id_ = next(self._ids)

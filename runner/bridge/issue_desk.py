@@ -1,0 +1,124 @@
+"""What is there of one issue and what is said in it: its comment, its label, who goes on.
+
+Nothing is kept between steps but what the forge, the branch and the clone's journal have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from runner.bridge.admission import find_commands
+from runner.bridge.comment_text import Memory, read_memory, with_memory
+from runner.bridge.stage_label import show_stage
+from runner.bridge.status_comment import Stage, write_status
+from runner.errors import ExitCode
+from runner.model import ReviewMode, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runner.bridge.forge import Comment, Forge, Issue, PullRequest
+    from runner.bridge.issue_clone import Builder, BuildFacts, Ended
+    from runner.bridge.slash_commands import SlashCommand
+
+LIMIT = 3
+"""Plans that may be refused, and revisions that may be asked for, before a person goes on."""
+
+
+class StoppedError(Exception):
+    """The bridge ends, or the issue was paused while something went on."""
+
+
+@dataclass
+class IssueDesk:
+    """One issue: what it has, and the words of ours in it."""
+
+    forge: Forge
+    builder: Builder
+    number: int
+    trigger: str
+    branch: str
+    base: str
+    login: str
+    """Whose comments are ours."""
+    mode: ReviewMode = ReviewMode.PROMPT
+    """Who approves plans."""
+    may_go_on: Callable[[], bool] = lambda: True
+    """Whether this bridge still holds its lease and is not to end."""
+    issue: Issue = field(init=False)
+    comment: Comment | None = field(init=False, default=None)
+    memory: Memory = field(init=False, default_factory=Memory)
+    pull: PullRequest | None = field(init=False, default=None)
+
+    # --- what is there ------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Ask the forge how the issue, its comments and its pull request are now."""
+        self.issue = self.forge.load_issue(self.number)
+        self.comments = list(self.forge.list_comments(self.number))
+        ours = [one for one in self.comments if one.author == self.login]
+        marked = [(one, memory) for one in ours if (memory := read_memory(one.body)) is not None]
+        self.comment, self.memory = marked[0] if marked else (None, Memory())
+        for double, _ in marked[1:]:  # of two bridges without a lease between them
+            self.forge.delete_comment(double.id)
+        pull = self.forge.find_pull_request(self.branch) if self.comment else None
+        is_ours = pull is not None and pull.number > self.memory.before
+        self.pull = pull if is_ours else None
+
+    def is_wanted(self) -> bool:
+        """Whether it is open, and labelled as those are that something is done for."""
+        return self.issue.is_open and self.trigger in self.issue.labels
+
+    def list_commands(self) -> list[SlashCommand]:
+        """What was said since, by people who may push, in their own unedited words."""
+        said: Sequence[Comment] = self.comments
+        if self.pull is not None:
+            said = (*said, *self.forge.list_comments(self.pull.number))
+        return find_commands(self.forge, said, self.memory.seen)
+
+    # --- what is said -------------------------------------------------------------------
+
+    def hand_over_ended(self, what: str, ended: Ended, facts: BuildFacts | None = None) -> str:
+        """A command of ours did not do; one that was ended is said again by the next round."""
+        if ended.code == ExitCode.INTERRUPTED:
+            raise StoppedError
+        stuck = [
+            f"{one.id}: {one.status} {one.note}"
+            for one in (facts.tasks if facts else ())
+            if one.status is not Status.DONE
+        ]
+        return self.hand_over("\n".join((what, *stuck, ended.said[-1500:])).strip(), facts)
+
+    def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
+        """A person goes on: who asked for it is assigned."""
+        self.memory = self.memory._replace(handed=why)
+        self.show(Stage.PERSON, facts)
+        if self.memory.by and self.memory.by not in self.issue.assignees:
+            self.forge.assign(self.number, self.memory.by)
+        return "waits for a person"
+
+    def wait(self, stage: Stage, words: str, facts: BuildFacts | None = None) -> str:
+        """Show what somebody else has to do, in these words."""
+        self.show(stage, facts)
+        return words
+
+    def show(self, stage: Stage, facts: BuildFacts | None = None) -> None:
+        """Have the comment and the label say where it is."""
+        if facts is None and self.comment is not None and stage is not Stage.PLANNING:
+            facts = self.builder.look()
+        url = self.pull.url if self.pull is not None else ""
+        rows = facts.tasks if facts else ()
+        self.put(write_status(stage, self.memory, rows, url=url), stage)
+
+    def put(self, text: str, stage: Stage) -> None:
+        """Have the one comment say this, and the one label that says the same."""
+        if not self.may_go_on():
+            raise StoppedError
+        body = with_memory(text, self.memory)
+        if self.comment is None:
+            self.comment = self.forge.create_comment(self.number, body)
+        elif self.comment.body.replace("\r\n", "\n") != body:
+            self.forge.edit_comment(self.comment.id, body)
+            self.comment = replace(self.comment, body=body)
+        self.issue = show_stage(self.forge, self.issue, stage)
