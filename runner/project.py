@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from runner.config.paths import Places
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
+from runner.lazy_dataclass import dataclass
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
 from runner.text.display import display
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.config.layers import PREFIX, Layer, Origin, line_of
@@ -11,6 +10,7 @@ from runner.config.sizes import amount_of
 from runner.config.stack import parse_toml
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode
 from runner.text.display import display
 from runner.text.width import caret

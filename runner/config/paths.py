@@ -6,9 +6,10 @@ By the XDG Base Directory Specification: a relative value of a variable is ignor
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

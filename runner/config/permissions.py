@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from runner.config.shell_rules import (
     Word,
     strictest_word,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.ignore_rules import ignore_rules, is_rule

@@ -7,8 +7,9 @@ where that is neither 80 nor 443 (`registry.example.org:4873`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

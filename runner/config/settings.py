@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from runner.config import layers, values
 from runner.config.paths import Places
+from runner.lazy_dataclass import dataclass
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,9 +11,9 @@ import json
 import os
 import re
 import stat
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:

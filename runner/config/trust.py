@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:

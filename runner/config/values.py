@@ -5,11 +5,11 @@ Servers of the Model Context Protocol, whose tools a model may call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
 from runner.config.shell_rules import Permission, Permit
+from runner.lazy_dataclass import dataclass
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:

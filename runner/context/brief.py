@@ -6,12 +6,12 @@ where the whole would be too long, its long parts are cut shorter, never the tas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context import sections
 from runner.context.gather import GatheredContext
 from runner.context.visibility import CHARACTERS_A_TOKEN, Bounds
+from runner.lazy_dataclass import dataclass
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

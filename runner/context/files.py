@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from runner.context.import_neighbours import around, count_shared_folders
 from runner.context.visibility import CHARACTERS_A_TOKEN
 from runner.impact.config_files import is_own_document
+from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ The text of the tests that a task is proven by: the files that its test contract
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.decisions import PATH as DECISIONS
@@ -15,6 +15,7 @@ from runner.context.skills import Skills, skills_of
 from runner.context.tree import Tree
 from runner.errors import RunnerError
 from runner.impact.targets import target_of
+from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Kind, kind_of, moves_data

@@ -6,11 +6,12 @@ The pattern library as it grows: a decision becomes a pattern's text and a row o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.context.visibility import read_text
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.plan.markdown_table import read_sheet
 from runner.plan.patterns import Match, PatternIndex, pattern_id
 from runner.plan.source import BOM, line_end_of

@@ -5,10 +5,10 @@ The part of a brief that surrounds the task: tests, skills, decisions, files, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.visibility import Bounds, code, fence
+from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:

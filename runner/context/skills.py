@@ -8,11 +8,11 @@ that ship with the runner stand in for the names it does not have.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.text.display import display
 

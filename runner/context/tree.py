@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import evaluate_permission
 from runner.config.shell_rules import Permit
 from runner.context.visibility import LARGEST, is_private
+from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.secrets.redact import redact

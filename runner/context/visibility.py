@@ -6,12 +6,12 @@ Long texts made short: redacted first, so that no key is cut in two and missed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.writes.paths import check_path

@@ -9,7 +9,7 @@ over nothing and an early return look the same from here. Python needs no second
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -20,6 +20,7 @@ from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.gates.shim import own_folder
 from runner.languages.base import PROBE_LOADED, PROBE_OUT
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity, Verdict, digest_of
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.config.default_gates import is_declared
@@ -20,6 +20,7 @@ from runner.gates.base import Proved
 from runner.gates.check_run import output_of, try_check
 from runner.gates.integrity.weaknesses import tests_in
 from runner.gates.result_parsers import complaints, parse_results
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Finding, Severity, Verdict
 from runner.plan.task_types import Extra, kind_of
 from runner.process.base import Ended

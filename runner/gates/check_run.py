@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, failures_of, proof_of
@@ -14,6 +14,7 @@ from runner.gates.proof_cache import Passed
 from runner.gates.reporters import not_taken, with_reports
 from runner.gates.result_parsers import parse_results, ran_no_test, read_counts, without_colours
 from runner.gates.script_targets import name_script, only_looks
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
 from runner.plan.shell.exit_status import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.config.sizes import format_size
+from runner.lazy_dataclass import dataclass
 from runner.model import Network
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.repo.tree_files import TICK
 from runner.text.ignore_rules import ignore_rules

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

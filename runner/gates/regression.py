@@ -8,12 +8,13 @@ the feet of whatever else runs there, and reports and measured lines lie in one 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.gates import contract_tests, proof_cache, shim
 from runner.gates.registry import Proven, together
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -25,6 +24,7 @@ from runner.gates.coverage.instrument import make_empty
 from runner.gates.node_hook import PRELOAD
 from runner.gates.shim import own_folder
 from runner.gates.test_reports import read_told
+from runner.lazy_dataclass import dataclass
 from runner.process.tools import which
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.history.commit_log import read_told
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, text
 
 if TYPE_CHECKING:

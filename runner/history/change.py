@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.journal.events import ChangeRecorded, TaskStaled
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.trailers import shorten
 from runner.run.dependents import find_reached

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.document import read_plan
 from runner.plan.edit import add_quote, set_statuses

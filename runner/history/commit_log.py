@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 from runner.repo.trailers import parse_checked, parse_message
 from runner.run.landing.record_commit import SUBJECT as RECORD

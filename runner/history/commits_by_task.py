@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.writes.log import Fate
 from runner.writes.safe_io import mode_beneath, read_beneath

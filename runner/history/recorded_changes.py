@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.history.commit_log import story
+from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.run.landing.lander import changes_between

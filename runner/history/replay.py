@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import Told, find_standing, story
 from runner.history.revert import Back, find_held_behind, find_held_on, format_list
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.trailers import build_message
 from runner.run.landing.lander import changes_between

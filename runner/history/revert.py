@@ -5,12 +5,12 @@ Held changes that break other tasks, where what they rest on is taken back: they
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskReopened, TaskStaled
 from runner.journal.tree_events import HistoryMoved, HistoryMoving
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.refs import keep_ref

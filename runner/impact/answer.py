@@ -5,7 +5,7 @@ Gathers who is affected while a change is judged, and puts it in order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.impact.change import Changed, with_moves
@@ -24,6 +24,7 @@ from runner.impact.reach import find_reaching, find_unparsed, find_unseen_import
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
 from runner.impact.traces import Reach, hit
 from runner.languages.registry import is_written_in, language_of
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from runner.impact.calm import is_of_python
 from runner.impact.mentions import last_name
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from runner.impact.calm import fold_constant, is_calm, is_of_python
 from runner.impact.classes import Classes, Making, places_of
 from runner.impact.mentions import last_name
 from runner.impact.units import Does, is_own, parts_of
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ Gathers what is known of a repository, so that a change of it can be judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from runner.impact.reasons import Proven
 from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.inline import words
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.impact.mentions import ANY, SPELLED, last_name
 from runner.impact.python_blocks import find_changed_blocks, runs, spans_in
 from runner.impact.units import Does, parts_of
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.globs import folders_of, is_glob
 from runner.plan.ownership import OwnershipMap, glob_folder, names_file

@@ -11,11 +11,11 @@ Line numbers as compact ranges: `1-5,9`.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.languages.registry import is_written_in
+from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +18,7 @@ from runner.impact.mentions import (
 from runner.impact.python_blocks import runs, spans_in
 from runner.impact.spread import Names, stem_of
 from runner.impact.units import Does
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,9 +5,10 @@ One test contract of one task, by its names.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from runner.lazy_dataclass import dataclass
 
 
 class Dependents(StrEnum):

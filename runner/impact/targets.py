@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from runner.impact.config_files import governs
 from runner.languages.python import imports as python
 from runner.languages.registry import language_of
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

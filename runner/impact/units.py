@@ -7,7 +7,7 @@ function is defined. Bodies of functions are no units: they are the blocks of `b
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from runner.impact.calm import is_of_python
 from runner.impact.mentions import Mentions, body_mentions, find_mentions, last_name
 from runner.impact.python_blocks import blocks_of, body_of, functions_in, is_generator, parse_python
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,10 +5,11 @@ Nothing it says is believed: the tree is asked what changed, and the runner prov
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Decision, Failure, Finding, Network, TaskPlan, Usage
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import CHECK, Said
 from runner.implementers.command import decisions_in, failure, nth_bench, output_of, work
 from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
+from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Finding
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath

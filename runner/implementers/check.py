@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.implementers.base import Said
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings

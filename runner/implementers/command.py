@@ -12,11 +12,12 @@ import contextlib
 import os
 import shutil
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.base import CHECK, Answer, Said
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.journal.events import DecisionMade, TaskDone, TaskLanding
+from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Proof, Spec, Verdict
 from runner.repo.trailers import parse_coverage, parse_proof, parse_tools, regression_line
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from runner.lazy_dataclass import dataclass
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
 
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")

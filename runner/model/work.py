@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_dataclass import dataclass
 from runner.model.session import Failure, TaskPlan, Usage
 from runner.model.words import Action, Digest, Level, Reason, Severity
 
@@ -189,7 +189,7 @@ class Outcome:
     seconds: float = 0.0
     summary: str = ""
     """What the implementer said of itself; shown, never believed."""
-    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    usage: Usage = Usage()
     failure: Failure | None = None
     """The kind of failure, where something else than a check ended the attempt."""
     retry_after: float = 0.0

@@ -6,9 +6,10 @@ Fenced blocks that ask for something: a file, a patch, a deletion, a command.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Block, BlockKind
 from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node

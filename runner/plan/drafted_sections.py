@@ -8,9 +8,10 @@ and told with its line. Lines count from 1 in the answer's block.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan

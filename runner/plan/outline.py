@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Spec, Status
 from runner.plan.scanner import may_scan, scan
 from runner.plan.source import body_start

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.plan.inline import plain, words
 from runner.plan.markdown_table import Row, read_sheet
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
 from runner.plan.block_tree import Kind, Node

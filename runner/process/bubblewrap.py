@@ -7,10 +7,10 @@ for the tool chain; no other process; no network unless it is asked for; no capa
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process import mounts, seccomp
 from runner.process.base import Prepared

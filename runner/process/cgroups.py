@@ -14,10 +14,10 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.process.platform import process
 
 if TYPE_CHECKING:

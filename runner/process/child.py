@@ -11,10 +11,10 @@ import selectors
 import subprocess
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.process import platform, tree
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ import errno
 import os
 import stat
 import sys
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared

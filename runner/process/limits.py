@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.config.registries import Registries
 from runner.config.sizes import bytes_of
+from runner.lazy_dataclass import dataclass
 from runner.process.platform import count_running
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ import os
 import socket
 import sys
 import tempfile
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process.base import Prepared
 from runner.process.limits import ulimits

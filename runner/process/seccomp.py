@@ -12,9 +12,10 @@ import errno
 import os
 import struct
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+
+from runner.lazy_dataclass import dataclass
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* of linux/audit.h."""

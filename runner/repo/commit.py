@@ -9,11 +9,11 @@ import os
 import stat
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.files_digest import with_digest
 from runner.repo.git import GitError, raw, text
 from runner.repo.head import find_head, read_head

@@ -5,9 +5,9 @@ from __future__ import annotations
 import getpass
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.repo import safe_config
 from runner.repo.git import text
 

@@ -9,12 +9,13 @@ import errno
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo import safe_config
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
 OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"

@@ -10,9 +10,9 @@ import hashlib
 import os
 import struct
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.repo.lock_files import UnusualError
 from runner.repo.trees import GITLINK, TreeEntry
 

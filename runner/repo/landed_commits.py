@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 from runner.repo.trailers import parse_checked, parse_message
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.repo.git import GitError, ObjectReader
 from runner.repo.trees import FOLDER, TreeEntry, tree_entries

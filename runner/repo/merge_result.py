@@ -8,12 +8,12 @@ with such an attribute are merged by lines, as forges do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.alternates import lay_out
 from runner.repo.git import Git, GitError, text
 

@@ -10,10 +10,11 @@ import hashlib
 import os
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, raw
 from runner.repo.trees import FOLDER, TreeEntry
 

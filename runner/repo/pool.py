@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Self
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,11 +6,11 @@ import os
 import re
 import stat
 import unicodedata
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Action
 from runner.repo.git import SECONDS, text
 from runner.repo.tree_files import make_readable

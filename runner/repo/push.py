@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.alternates import lay_out
 from runner.repo.configuration import OWN
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import Answer, Git, GitTimeoutError
 from runner.repo.objects import Objects
 from runner.repo.push import address_of, lay_apart

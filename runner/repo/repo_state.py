@@ -6,9 +6,10 @@ Landings that wait for a person's commit: which files of a work tree are theirs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, ProvenBy, Verdict
 from runner.model.grades import proof_kind
 

@@ -13,11 +13,11 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.git import raw, text
 from runner.repo.lock_files import UnusualError
 from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry

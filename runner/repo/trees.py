@@ -6,9 +6,9 @@ Where the project lies in its repository, and paths turned between the two.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 

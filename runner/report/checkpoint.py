@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -20,6 +20,7 @@ from runner.journal.events import (
     TaskLanded,
 )
 from runner.journal.grading import grade_alone
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.report.cost import cost
 from runner.report.decisions_file import BUILD, append_text

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import DecisionMade
+from runner.lazy_dataclass import dataclass
 from runner.report.status_line import NOT_APPLICABLE
 from runner.text.display import display_markdown
 

@@ -10,10 +10,10 @@ Source text in the colours of its language: the door to rich's lexers, opened wh
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Action
 from runner.report.line_match import hunks, stretches
 from runner.secrets.find import blots

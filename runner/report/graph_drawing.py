@@ -15,11 +15,11 @@ The task graph as a picture: SVG by our own layout, so that no other program is 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from runner.lazy_dataclass import dataclass
 from runner.report.graph_formats import PALETTE
 from runner.text.display import display
 from runner.text.width import cut

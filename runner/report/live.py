@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING, TextIO
 
@@ -24,6 +23,7 @@ from runner.journal.events import (
     GateStarted,
     TaskLanding,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status
 from runner.report.console import VERBOSE, Console
 from runner.report.eta import seconds_left

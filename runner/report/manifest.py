@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -15,6 +15,7 @@ from runner.journal.events import (
 from runner.journal.sessions import (
     PlanProposed,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status, Usage
 from runner.report.cost import ProofCosts, cost_data, together
 from runner.report.decisions_file import BUILD

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, TaskBlocked, TaskFailed
 from runner.journal.grading import grades_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ points.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from runner import __version__
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.text.display import display
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Level, Status, Verdict
 from runner.text.display import display, display_markdown
 from runner.text.wording import count_words

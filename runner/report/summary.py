@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status
 from runner.text.display import display
 

@@ -5,12 +5,13 @@ Written when an attempt leaves a task BLOCKED; each time whole, from what the jo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.read_journal import read_journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Status, Verdict
 from runner.report.cost import cost
 from runner.report.decisions_file import BUILD

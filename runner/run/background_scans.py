@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from runner.lazy_dataclass import dataclass
 from runner.writes.sast import record_findings
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
+from runner.lazy_dataclass import dataclass
 from runner.process.base import Command
 from runner.process.supervise import run
 from runner.run.resource_locks import ResourceLocks, find_collision, too_much

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,6 +19,7 @@ from runner.journal.events import (
 from runner.journal.evidence import parse_unproven, proofs_told
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import HistoryMoved, HistoryMoving
+from runner.lazy_dataclass import dataclass
 from runner.model import Spec
 from runner.repo.trailers import format_checked
 from runner.run.landing.lander import Made, changes_between

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -12,6 +12,7 @@ from runner.journal.events import (
     RunStuck,
     TaskBlocked,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status
 from runner.run.assignment import start_of
 from runner.run.exit_codes import codes_of

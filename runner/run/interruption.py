@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode
+from runner.lazy_dataclass import dataclass
 from runner.process.platform import descendants
 from runner.run.review import Answer, Said
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
@@ -27,6 +26,7 @@ from runner.journal.events import (
     TaskDone,
     TaskLanded,
 )
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,10 +8,11 @@ person's, or the record that another clone made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.git import text
 from runner.run.landing.record_commit import SUBJECT

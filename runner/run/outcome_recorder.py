@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Usage
 from runner.repo.refs import drop_drafts
 from runner.run.landing import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from runner.journal.events import (
     TaskApproved,
     TaskFailed,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, ReviewMode
 from runner.run import permission_prompts, review
 from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved

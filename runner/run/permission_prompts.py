@@ -8,7 +8,7 @@ digest and that of each question that was shown: it holds for no other bytes and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import CHECK, Rulebook, format_subject, write_tool
@@ -18,6 +18,7 @@ from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.journal.permission_fold import waits
 from runner.journal.sessions import PermissionAnswered, PermissionAsked
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Ending, Failure, Reason, Severity
 from runner.run.review import WHOLE, proposal_digest, question_digest
 from runner.text.display import display

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from runner.gates.base_result import wants_red_first
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import kind_of
 from runner.run.assignment import Assignment

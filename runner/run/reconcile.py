@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ from runner.journal.events import (
     TaskStaled,
 )
 from runner.journal.task_state import TaskState
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Spec, Status
 from runner.plan.globs import is_glob
 from runner.run.dependents import UNKNOWN, find_reached

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.config.sizes import amount_of, format_size
 from runner.implementers.registry import choose
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRejected, WriteReviewed
 from runner.journal.sessions import ReviewSwitched
 from runner.journal.task_fold import APPROVED, REJECTED
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
 

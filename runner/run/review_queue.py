@@ -8,11 +8,12 @@ so other tasks are built, proven and landed meanwhile, and what they come to is 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
 from runner.run import permission_prompts
 from runner.run.review import (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.proof_cache import ProofMemory
+from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment
 from runner.process.environments import find_shared_folders, with_own_tools
 from runner.process.tree import end_marked, own_prefix

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.regression import Suspects
+from runner.lazy_dataclass import dataclass
 from runner.run.attempt import attempt, stand
 from runner.run.review import Answer, Ruling
 

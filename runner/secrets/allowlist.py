@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass
 from datetime import date, datetime
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 
 FILE_NAME = "secrets-allowed.toml"
 """At the root of the repository, under version control; a control file no task may write."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.secrets.patterns import linear
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from runner.lazy_dataclass import dataclass
 from runner.secrets.entropy import (
     is_no_password,
     is_noise,

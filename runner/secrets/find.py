@@ -5,9 +5,9 @@ Where a text is blotted out: its secrets and the values declared secret, by plac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_dataclass import dataclass
 from runner.secrets.decodings import views
 from runner.secrets.patterns import places
 

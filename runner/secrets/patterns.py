@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol, cast
 
 import re2
 
+from runner.lazy_dataclass import dataclass
 from runner.secrets.entropy import (
     is_default_password,
     is_encoded,

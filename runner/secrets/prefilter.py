@@ -7,11 +7,11 @@ plug-ins it stands for, so that an unmarked line cannot have a finding; a test h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.secrets.entropy import shannon
 from runner.secrets.patterns import linear
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:

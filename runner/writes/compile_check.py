@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import is_written_in, row_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.writes import parsers
 from runner.writes.parsers import Mistake, is_costly

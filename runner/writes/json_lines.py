@@ -5,10 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.writes.safe_io import explain_errors, open_beneath, read_beneath
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ and attempt with the outcome.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.writes.json_lines import append_lines, read_lines
 
 if TYPE_CHECKING:

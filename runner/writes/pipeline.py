@@ -5,10 +5,11 @@ What the pipeline is given to work with: the scratch tree, a way to run commands
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.config.permissions import write_finding
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
 from runner.secrets.redact import redact

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import all_languages
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules

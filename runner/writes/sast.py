@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Protocol, Self
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.writes.bandit_process import BanditProcess
 from runner.writes.compile_check import language_of

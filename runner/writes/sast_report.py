@@ -5,9 +5,9 @@ One finding of static analysis, as the scanners in Python give it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding
 from runner.secrets.redact import redact
 

@@ -8,7 +8,7 @@ it in the sandbox that all commands run in.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import count
 from threading import Event
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.process.base import Command, Place
 from runner.process.limits import Limits

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from runner.languages.registry import LANGUAGES, row_named
+from runner.lazy_dataclass import dataclass
 from runner.writes.compile_check import is_missing_tool
 from runner.writes.sast_report import (
     MOST_FINDINGS,

@@ -11,11 +11,12 @@ import fcntl
 import json
 import os
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Digest, digest_of
 from runner.writes.safe_io import open_beneath, read_beneath, unlink_beneath, write_beneath
 

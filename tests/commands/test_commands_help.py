@@ -128,6 +128,7 @@ def test_the_version_imports_next_to_nothing_of_the_house(ground):
         "runner.commands",
         "runner.commands.catalogue",
         "runner.commands.version",
+        "runner.lazy_dataclass",
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.answer import waiting
@@ -32,6 +31,7 @@ from runner.journal.events import (
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.sessions import PermissionAnswered, PlanReviewed
+from runner.lazy_dataclass import dataclass
 from runner.model import Reason
 from runner.project import BUILD
 from runner.repo.read import Repository

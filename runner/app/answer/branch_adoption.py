@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
@@ -10,6 +9,7 @@ from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.run.landing.drafts import adopt
 from runner.run.review import Answer, Said

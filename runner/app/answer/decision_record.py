@@ -9,7 +9,7 @@ import fcntl
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -31,6 +31,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import DecisionMade
 from runner.journal.folder import make_plain_folder
 from runner.journal.log import Journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Decision
 from runner.plan.patterns import PatternIndex
 from runner.plan.task_types import kind_of, topics_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
@@ -13,6 +12,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
 from runner.journal.log import Journal
 from runner.journal.sessions import PlanReviewed
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
 from runner.plan.diagnostic import refusal
 from runner.run.planned.phases import plan_of

@@ -5,7 +5,6 @@ A held change that breaks other tasks is reviewed and answered with what it brea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
@@ -13,6 +12,7 @@ from runner.gates.regression import PREFIX
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
 from runner.journal.task_fold import APPROVED
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.report.summary import ways_out
 from runner.run.landing.drafts import load_held_changes

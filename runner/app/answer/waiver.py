@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.change.transaction import open_transaction
@@ -10,6 +9,7 @@ from runner.app.inspect.view import View
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.tree_events import TaskWaived
+from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.run.selection import find_id
 from runner.run.waivers import files_now, why_no_person

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.run_parts import sandbox_of
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.read import Repository
 from runner.run.batch import Batch, find_shared_files, unfit
 from runner.run.interruption import Interruption

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from runner.app.prove.prove_again import prove_before
 from runner.app.prove.verify_tree import verify_at_end
 from runner.errors import ExitCode, worst
 from runner.history.recorded_changes import Records
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from runner import effects, starter
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.trust import Trust
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.project import Project
 from runner.repo.git import Git
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.gates.registry import checks_of
+from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Status
 from runner.repo.read import Repository
 from runner.report.summary import duration

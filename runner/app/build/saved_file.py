@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import __version__, effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import WriteReviewed
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.report.documents import SCHEMA_VERSION, document, plain
 from runner.run.landing.drafts import Adopted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import LeaseMoved
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS

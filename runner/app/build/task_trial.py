@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_parts import load_allow_list, preparation_of, sandbox_of, task_plans
@@ -12,6 +12,7 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Answer, Changed, Dependents, Width, judge
 from runner.impact.reach import find_reaching
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.run.selection import Selection
 
 if TYPE_CHECKING:

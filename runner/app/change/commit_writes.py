@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.session import Session
 from runner.errors import ExitCode, RunnerError
 from runner.history.commits_by_task import Sight, group_writes
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree

@@ -5,7 +5,6 @@ Whose the lines of a file are: the task, attempt, change, review and proof behin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
 from runner.impact.history import find_touching_commits, proposals
 from runner.impact.owners import Fault, faults
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
 from runner.repo.git import text

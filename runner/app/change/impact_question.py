@@ -5,7 +5,7 @@ What a project knows of its tasks is gathered for one question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.change import change_source
@@ -13,6 +13,7 @@ from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.impact.answer import Dependents, Width, judge
 from runner.impact.inputs import knowledge_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository

@@ -9,7 +9,7 @@ between as they are), this is the whole history, rebuilt; nobody implements.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -18,6 +18,7 @@ from runner.app.prove.prove_tree import open_slots
 from runner.errors import RunnerError
 from runner.history.commit_log import story
 from runner.journal.state import RunState
+from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Spec
 from runner.repo.read import Repository
 from runner.run.attempt import attempt

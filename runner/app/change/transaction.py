@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from runner.history import change as history
 from runner.history.replay import plan_replay
 from runner.history.revert import require_free, take_back
 from runner.history.undo import plan_undo
+from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.repo.read import Repository
 from runner.run import recovery

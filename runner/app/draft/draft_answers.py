@@ -7,7 +7,6 @@ approval sees whether its sections stand in the plan, and writes them once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,6 +18,7 @@ from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed
 from runner.journal.log import Journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.unmade_parts import find_unmade
 from runner.app.inspect.unready_tasks import unready
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.model.grades import is_document
 from runner.plan.checks import check_plan

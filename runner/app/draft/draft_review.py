@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.draft.drafting import open_rounds
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Drafter
 from runner.implementers.registry import choose_drafter
+from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:

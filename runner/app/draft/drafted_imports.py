@@ -7,7 +7,7 @@ draft, so that a crash or a person's no leaves the plan as it was.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.draft.draft_checks import Checked, Target, find_new_problems
@@ -25,6 +25,7 @@ from runner.app.inspect.repository_analysis import analyse
 from runner.app.write.import_tasks import ImportRequest, import_tasks
 from runner.errors import RunnerError
 from runner.journal.draft_events import DraftProposed
+from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, read_draft

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,7 @@ from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter
 from runner.journal.draft_events import DraftProposed
 from runner.journal.log import Journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, read_draft

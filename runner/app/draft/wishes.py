@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.write.foreign_files import read_text
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.process.tools import capture, which
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -5,7 +5,7 @@ What cannot be answered for by a part of the tests is answered for by all of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,6 +19,7 @@ from runner.impact.answer import Affected, Answer, Kind, Why, Width
 from runner.impact.inputs import knowledge_of
 from runner.impact.store import Store
 from runner.impact.traces import Observations
+from runner.lazy_dataclass import dataclass
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.merge_result import MergeResult
 from runner.run.regressions.reached_contracts import past_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.impact.change import Changed
 from runner.impact.config_files import governs
+from runner.lazy_dataclass import dataclass
 from runner.repo.merge_result import merge_commits
 from runner.text.display import display
 

@@ -8,7 +8,7 @@ bytes than those at hand is worth no more than an import.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import __version__, effects
@@ -16,6 +16,7 @@ from runner.app.gate.test_suite import TESTS
 from runner.errors import RunnerError
 from runner.gates.coverage.lines import make_observed_rows
 from runner.impact.traces import Observations
+from runner.lazy_dataclass import dataclass
 from runner.model import Observed
 from runner.repo.git import text
 

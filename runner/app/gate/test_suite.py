@@ -10,7 +10,7 @@ import configparser
 import re
 import shlex
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from runner.context.tree import Tree
 from runner.errors import RunnerError
 from runner.gates import contract_tests, contracts
 from runner.languages.registry import row_named
+from runner.lazy_dataclass import dataclass
 from runner.model import Level, Spec, Status, Task, TestContract
 from runner.plan.diagnostic import refusal
 from runner.plan.document import Plan

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.journal.evidence import Standing, evaluate_standing
+from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import format_attempt
 from runner.report.next_step import LACKING, next_step

@@ -5,7 +5,6 @@ What a remote lets a lease do, tried with refs of our own that are gone at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -14,6 +13,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.tree_events import LeaseMoved
+from runner.lazy_dataclass import dataclass
 from runner.project import BUILD
 from runner.repo.lease_text import Lease, refs_of, write_lease
 from runner.repo.read import Repository

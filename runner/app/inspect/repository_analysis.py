@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +22,7 @@ from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.impact.config_files import is_own_document
 from runner.languages.registry import code_row, language_of
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.ownership import OwnershipMap
 from runner.repo.git import text as git_text

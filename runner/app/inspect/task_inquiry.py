@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from runner.app.inspect.view import View
 from runner.implementers.base import Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
 from runner.journal.read_journal import read_journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
 from runner.run.selection import find_id
 

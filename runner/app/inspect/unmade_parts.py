@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from runner.config.stack import detect_stack
 from runner.gates.contracts.entries import documents, modules
 from runner.impact import targets
 from runner.languages.registry import is_source
+from runner.lazy_dataclass import dataclass
 from runner.model import Severity, Status
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap

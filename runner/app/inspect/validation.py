@@ -5,7 +5,6 @@ What a run would only block, or leave unproven: told by `validate`, and before a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
@@ -14,6 +13,7 @@ from runner.config.stack import detect_stack
 from runner.errors import ExitCode
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity, Status
 from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, render

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
 from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
 from runner.journal.snapshot import pause_collections
+from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD

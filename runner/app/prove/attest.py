@@ -7,12 +7,12 @@ same statement again, and that is how one is checked.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import SHIP
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import from_commit
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.model.grades import strongest
 from runner.model.task import MILESTONE

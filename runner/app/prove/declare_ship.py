@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of,
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.journal.tree_events import ShipDeclared
+from runner.lazy_dataclass import dataclass
 from runner.model import Grade, ProvenBy, digest_of
 from runner.model.grades import is_code
 from runner.project import BUILD

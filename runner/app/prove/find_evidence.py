@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
@@ -15,6 +15,7 @@ from runner.journal.evidence import (
     with_commands,
 )
 from runner.journal.read_journal import read_journal
+from runner.lazy_dataclass import dataclass
 from runner.repo.read import Repository
 from runner.run.proof_required import find_unproven_beneath
 from runner.run.selection import find_id

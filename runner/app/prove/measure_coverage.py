@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
@@ -12,6 +11,7 @@ from runner.gates.coverage.lines import commits_of, lines_of_landing, together
 from runner.gates.coverage.measurements import read_measurement
 from runner.gates.coverage.percent import weigh, why_unmeasured
 from runner.gates.coverage_gate import threshold_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
 from runner.plan.globs import matches
 from runner.repo.read import Repository

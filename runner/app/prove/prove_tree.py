@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
@@ -17,6 +17,7 @@ from runner.app.build.run_parts import sandbox_of
 from runner.app.change.change_source import of_working_tree
 from runner.gates import contract_tests, contracts, shim
 from runner.gates.result_parsers import ran_no_test
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Verdict, digest_of
 from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context

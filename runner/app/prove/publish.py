@@ -8,7 +8,6 @@ A program of the person's own, run with their rights and in bounded time: no san
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import TreeVerified
+from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process.base import Command, Place
 from runner.process.limits import Limits

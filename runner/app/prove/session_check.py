@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
@@ -20,6 +19,7 @@ from runner.app.change.impact_question import ImpactRequest, find_impact
 from runner.app.prove.prove_tree import reprove
 from runner.errors import RunnerError
 from runner.implementers.command import read_regular
+from runner.lazy_dataclass import dataclass
 from runner.project import Project
 from runner.repo.read import Repository
 

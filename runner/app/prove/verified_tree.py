@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import runner
 from runner import effects
 from runner.errors import ExitCode
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.text.display import display
 from runner.text.wording import join_few, plural

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -23,6 +23,7 @@ from runner.gates.mutation import ID as MUTATION
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.project import BUILD
 from runner.repo.read import Repository

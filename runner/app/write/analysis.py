@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.plan.task_ids import task_id
 from runner.process.base import Place, command_environment

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.plan.foreign import find_form
 from runner.plan.foreign.base import Form
 

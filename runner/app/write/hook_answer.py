@@ -10,12 +10,13 @@ import json
 import os
 import re
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, digest_of
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ Nothing that stands in the plan changes by a byte; what an imported text may set
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.answer.waiver import Waive, waive
 from runner.app.write.foreign_files import gather
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.document import read_plan
 from runner.plan.foreign import read_foreign

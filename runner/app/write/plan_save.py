@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
 if TYPE_CHECKING:

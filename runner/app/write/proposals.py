@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -24,6 +23,7 @@ from runner.journal.events import (
 from runner.journal.read_journal import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.secrets.redact import redact
 from runner.writes.landing import in_the_way

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from runner.app.write.workplace import (
     require_named,
 )
 from runner.errors import ExitCode, RunnerError, worst
+from runner.lazy_dataclass import dataclass
 from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_list
 from runner.secrets.redact import redact
 from runner.writes.safe_io import read_beneath, write_beneath

@@ -5,13 +5,13 @@ A write that nobody staged, noted by hand as it stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import display_path
 from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.repo.read import Repository
 from runner.secrets.redact import redact

@@ -5,7 +5,6 @@ Only that mark's characters change, and only in a file that still is what was lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -13,6 +12,7 @@ from runner.app.inspect.view import View
 from runner.app.write.foreign_files import read_text
 from runner.app.write.import_tasks import ids_by_source
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Grade
 from runner.plan.foreign import find_form, read_foreign
 from runner.plan.foreign.base import State

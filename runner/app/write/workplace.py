@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.head import PLANS, find_git, find_project
 from runner.text.display import display
 

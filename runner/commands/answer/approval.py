@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
+from runner.lazy_dataclass import dataclass
 from runner.project import BUILD, Project
 from runner.text.display import display
 from runner.text.wording import join_few

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from runner.app.write.workplace import Workplace, display_path, require_named
 from runner.commands.files.single_files import read_input
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.report.console import wants_colour
 from runner.report.documents import document

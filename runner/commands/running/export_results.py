@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.report.results import ResultsListener
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.gates import contract_tests
@@ -24,6 +24,7 @@ from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Finding, Severity
 from runner.process.base import Ended
 

@@ -9,7 +9,7 @@ What the plan says of changed tests, and which tests are the same under another 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from runner.gates.integrity.selection import has_selection, with_selection_of
 from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, digest_of
 
 if TYPE_CHECKING:

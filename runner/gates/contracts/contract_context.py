@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from runner.gates.base import file_name
 from runner.gates.contracts.document import LARGEST
 from runner.gates.contracts.entries import Refused
 from runner.gates.shim import own_folder
+from runner.lazy_dataclass import dataclass
 from runner.process.tools import which
 
 if TYPE_CHECKING:

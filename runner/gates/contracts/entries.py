@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from runner.lazy_dataclass import dataclass
 from runner.plan.diagnostic import Problem
 from runner.process.tools import which
 

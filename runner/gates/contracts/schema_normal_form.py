@@ -8,10 +8,11 @@ Draft 2020-12 and the dialects of OpenAPI 3.0 and 3.1 are read alike.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.gates.contracts.entries import Refused
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

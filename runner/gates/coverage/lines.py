@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, with_moves
 from runner.impact.python_blocks import ranges_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Observed, digest_of
 from runner.repo.git import text
 

@@ -9,7 +9,6 @@ import io
 import math
 import re
 import tokenize
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from runner.gates.coverage.v8 import code_lines
 from runner.impact.python_blocks import ranges_of
 from runner.languages.javascript import TYPED
 from runner.languages.registry import code_language, is_written_in
+from runner.lazy_dataclass import dataclass
 from runner.model import Coverage
 from runner.text.syntax import one_at_a_time
 

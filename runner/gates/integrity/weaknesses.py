@@ -13,11 +13,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.languages.base import CONDITIONAL, SILENT, TestFile
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:

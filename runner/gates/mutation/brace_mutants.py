@@ -7,13 +7,13 @@ counts as not made.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
 from runner.languages.registry import code_language
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.gates.mutation.python_places import expressions, statements
+from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from runner.gates.coverage.instrument import project_tree
 from runner.gates.result_parsers import without_colours
 from runner.impact.python_blocks import spans_in
 from runner.languages.registry import is_written_in
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.process.base import Ended
 

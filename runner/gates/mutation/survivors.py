@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_ou
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
 from runner.secrets.redact import redact
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import language_of
 from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import code_language, is_written_in
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.text.syntax import python_tree
 

@@ -12,12 +12,13 @@ import json
 import os
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from runner.implementers.agents.acp_permissions import Asked, answer_permission
 from runner.implementers.agents.preset import ACP_COMMAND
+from runner.lazy_dataclass import dataclass
 from runner.process.dialogue import Dialogue
 
 if TYPE_CHECKING:

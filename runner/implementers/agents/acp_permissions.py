@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.config.shell_rules import Permit
+from runner.lazy_dataclass import dataclass
 from runner.process.own_command import OwnCommand
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
@@ -30,6 +30,7 @@ from runner.implementers.agents.transcript import (
 )
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.command import decisions_in, read_regular, summary_of, work
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes

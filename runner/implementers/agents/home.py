@@ -12,12 +12,12 @@ import json
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.command import read_regular
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding
 from runner.process.tools import which
 

@@ -10,7 +10,7 @@ import contextlib
 import json
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,6 +19,7 @@ from runner.config.shell_rules import SHELL, Permission, PermissionAnswer, Permi
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
 from runner.implementers.command import read_regular
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

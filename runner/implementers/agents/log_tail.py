@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import os
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.agents.output_parsers import hear
 from runner.implementers.agents.preset import Dialect
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

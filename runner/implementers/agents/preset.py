@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ are read here: the last message, a plan, decisions, what it used, and why it fai
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
 from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -17,6 +17,7 @@ from runner.implementers.agents import preset
 from runner.implementers.base import CHECK, Said
 from runner.implementers.command import failure
 from runner.journal.sessions import ToolCalled, ToolReturned
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Usage, digest_of
 from runner.process.base import Ended
 from runner.text.display import display

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,6 +29,7 @@ from pydantic_ai.usage import RunUsage
 from runner import effects
 from runner.implementers.base import Mode
 from runner.implementers.llm.arguments import PlanAnswer
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Usage
 from runner.secrets.redact import StreamRedactor
 from runner.text.display import display

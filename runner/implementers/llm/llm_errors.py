@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic_ai import exceptions as said
@@ -16,6 +15,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from runner.implementers.base import CHECK
 from runner.implementers.llm.tool_session import SessionEnded, make_limit_finding
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding
 from runner.text.display import display
 

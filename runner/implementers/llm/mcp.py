@@ -12,13 +12,14 @@ import os
 import shlex
 import shutil
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import __version__, effects
 from runner.errors import RunnerError
 from runner.implementers.base import CHECK
 from runner.implementers.command import read_regular
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.process.base import Command
 from runner.process.interactive import InteractiveProcess, InteractiveProcessOver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -12,6 +12,7 @@ from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.command import decisions_in
 from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
 from runner.implementers.plan_answer import plan_in, why_no_plan
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ Keys come from the person's environment at the moment of the call, and reach tha
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from runner.implementers.base import CHECK
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding
 from runner.text.display import display
 from runner.text.wording import did_you_mean

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import Rulebook
+from runner.lazy_dataclass import dataclass
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

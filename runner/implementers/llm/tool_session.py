@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -18,6 +18,7 @@ from runner.journal.sessions import (
     ToolCalled,
     ToolReturned,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -15,6 +14,7 @@ from runner.implementers.base import Mode
 from runner.implementers.llm import arguments as schemas
 from runner.implementers.llm import file_tools
 from runner.implementers.llm.tool_context import Refusal, normalize_path
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from runner.implementers.llm.tool_context import ToolContext

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.languages import base
 from runner.languages.base import same_on_both
 from runner.languages.python.marks import rows_of
+from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from runner.lazy_dataclass import dataclass
 from runner.model.grades import is_code, is_document
 
 

@@ -8,9 +8,10 @@ Sources: the templates that spec-kit and OpenSpec install, Kiro's documentation 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.plan.foreign.base import (
     ForeignPlan,
     ForeignTask,

@@ -7,9 +7,9 @@ words; `is_as_meant` reads the section again and tells whether that is so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # untyped; it tells where a text ends
 from typing import TYPE_CHECKING, Any
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model.task import PRIORITIES
 from runner.plan.foreign.base import (
     ForeignPlan,

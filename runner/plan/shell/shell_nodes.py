@@ -5,8 +5,9 @@ Shell Command Language of POSIX.1-2017: redirections and comments are no nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

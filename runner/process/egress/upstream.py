@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import socket
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.config.paths import repository_key
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.run.assignment import WorkerContext
 from runner.run.executors.addresses import read_address, scheduler_of
 

@@ -15,11 +15,12 @@ import threading
 import types
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.run.executors.addresses import read_address
 from runner.run.executors.entrypoint import run_job
 from runner.run.executors.lease import END

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.secrets.redact import redact
 from runner.text.display import display
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
 from runner import model
+from runner.lazy_dataclass import dataclass
 from runner.model.codec import Codec, Shape, ShapeError
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.run.executors.message import OBJECT, Pack, Part
 
 if TYPE_CHECKING:

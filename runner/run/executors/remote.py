@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
@@ -22,6 +22,7 @@ from runner.gates.regression import (
     remember_failure,
 )
 from runner.implementers.base import Mode
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
 from runner.run.attempt import attempt
 from runner.run.executors.addresses import explain_exposing, is_sealed, refusal

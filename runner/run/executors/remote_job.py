@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -10,6 +10,7 @@ from runner.errors import RunnerError
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.journal.sessions import PermissionAsked, ToolCalled, ToolReturned
+from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.run.executors.addresses import is_sealed, restrict_settings
 from runner.run.executors.message import PLAIN, Answer, Job, Pack, as_bytes, read_answer

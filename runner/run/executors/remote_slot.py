@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.config.paths import Places
+from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.process.base import Place, command_environment
 from runner.process.sandbox import choose_sandbox

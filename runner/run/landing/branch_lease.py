@@ -9,12 +9,13 @@ once its *same* value was seen unchanged for a whole ttl by the clock of whoever
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.commit import DURABLE
 from runner.repo.lease_text import BOUND, Lease, read_lease, refs_of, write_lease
 from runner.repo.remote import Move, PublishError, Remote, RemoteAwayError, Swap
@@ -47,8 +48,7 @@ _ROUNDS = 3
 """How often a lease is looked at again that moved while it was to be taken."""
 _PAUSE = 2.0
 """Seconds between tries while the remote is away, at most."""
-_PATIENCE = 5.0
-"""Seconds that giving it back may take: a run that ends waits for no remote."""
+_PATIENCE = 5.0  # seconds that giving it back may take: a run that ends waits for no remote
 
 
 @dataclass(slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree

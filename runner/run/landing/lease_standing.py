@@ -6,11 +6,11 @@ import json
 import os
 import pwd
 import socket
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.repo.lease_text import BOUND, Lease, read_lease, refs_of
 from runner.repo.remote import PublishError
 from runner.text.display import display

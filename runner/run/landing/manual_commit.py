@@ -10,11 +10,11 @@ be in the person's commits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import DURABLE, commit_tree, sync_index
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting

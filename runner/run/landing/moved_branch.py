@@ -9,10 +9,11 @@ until it has landed or failed, whatever else passes is parked.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.journal.events import PlanUpdated, TaskApproved, TaskFailed, TaskReopened, TaskStaled
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, digest_of
 from runner.repo.git import Git
 from runner.repo.merge import carry

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_dataclass import dataclass
 from runner.plan.ownership import add_owners
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run.landing.status_writer import TimeQuota

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from runner.lazy_dataclass import dataclass
 from runner.repo.commit import commit_tree
 from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, parse_message

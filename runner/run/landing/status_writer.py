@@ -7,7 +7,7 @@ only while it takes a small share of the run's time.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import StatusesPublished
 from runner.journal.grading import grade_alone, grades_of
+from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Status, digest_of, grade_of
 from runner.model.grades import is_grade, without_proof
 from runner.plan.edit import edit_statuses, find_spans

@@ -5,12 +5,13 @@ Bounds and sums are pure values; a run's is heard from the journal while it goes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.implementers.base import Allowance
 from runner.journal.events import AttemptFinished, TaskApproved
 from runner.journal.sessions import PlanProposed, ToolCalled
+from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Usage
 from runner.text.wording import name_attempt
 

@@ -7,12 +7,13 @@ later time hold no slot, and nobody waits for them.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.run.limits import budget
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ would help nobody. The table is for agents and models, and for whatever names a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Reason
 from runner.text.wording import name_attempt
 

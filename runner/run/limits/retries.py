@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode
 from runner.journal.events import TaskBlocked, TaskFailed
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import budget, failure_policy
 from runner.run.limits.deadlines import Backoff, Scope, chance

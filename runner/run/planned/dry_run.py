@@ -6,7 +6,7 @@ about, no phase is kept under a ref, and the logs stay in the user's cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from runner.implementers.base import Mode
 from runner.journal.sessions import (
     PlanProposed,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode, Usage, digest_of
 from runner.run.planned.phases import phase_step
 from runner.run.resource_locks import is_glob

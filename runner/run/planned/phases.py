@@ -6,7 +6,7 @@ one the whole is proven and lands as one commit. A run that is killed goes on wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of, plan_text
@@ -14,6 +14,7 @@ from runner.gates import commands
 from runner.gates.registry import together
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
+from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git

@@ -5,7 +5,7 @@ A plan is an event and a file under `artifacts/build/plans/`; a person's word is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import plan_text, read_plan, redact_plan
@@ -19,6 +19,7 @@ from runner.journal.sessions import (
     PlanProposed,
     PlanReviewed,
 )
+from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
 from runner.repo.refs import sweep_drafts
 from runner.run.landing import (

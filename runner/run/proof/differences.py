@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
 from runner.text.wording import count_words
 

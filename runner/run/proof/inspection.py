@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from runner import effects
 from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.coverage.instrument import data_folder, make_empty_folder
+from runner.lazy_dataclass import dataclass
 from runner.run.landing.own_work import Landings, OwnWork, own_work
 from runner.run.proof.verification import Verified, as_known, inspect, key_of
 from runner.run.workers import WorkerPool

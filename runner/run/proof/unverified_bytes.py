@@ -9,11 +9,12 @@ clone's journal made it. Any other bytes are unverified until the task's proof h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.read_journal import commits_made
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.files_digest import is_about, says_files

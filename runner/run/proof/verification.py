@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.registry import FAMILIES
+from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, Network, Proof, Severity, Verdict
 from runner.model.work import UNREAD
 from runner.run.permission_prompts import APPROVED, MORE

@@ -7,12 +7,13 @@ anywhere but in the journal, so a run that was killed in between goes on from th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.gates.contracts.entries import documents
 from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
+from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import GitError

@@ -7,12 +7,13 @@ last proof has passed, so the tree is never red.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskLanded, TaskLanding
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, Status, digest_of
 from runner.repo.remote import PublishError
 from runner.run import permission_prompts

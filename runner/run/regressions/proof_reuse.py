@@ -7,10 +7,11 @@ other tasks) looks at the tree as a whole, and always runs on the merged one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.impact.change import Changed
+from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Verdict
 
 if TYPE_CHECKING:

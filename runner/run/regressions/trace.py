@@ -7,7 +7,7 @@ what the change is large and not what the plan is long. A plan without test cont
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from runner.gates.regression import Suspects, Traced, failures_before
 from runner.impact.change import Changed
 from runner.impact.store import Store
 from runner.impact.traces import Observations
+from runner.lazy_dataclass import dataclass
 from runner.model.words import Severity, Status
 from runner.model.work import Finding
 from runner.repo.commit import commit_tree

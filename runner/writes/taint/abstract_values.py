@@ -5,8 +5,10 @@ What the walk says: where foreign values do harm, and where sinks are fed harmle
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
+
+from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import ast

@@ -5,7 +5,7 @@ After the categories of OWASP's benchmark and CWE's own pages; every name is of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from runner.lazy_dataclass import dataclass
 
 
 def words(text: str) -> tuple[str, ...]:
