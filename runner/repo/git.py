@@ -8,8 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import field, replace
+from importlib.util import find_spec, module_from_spec
+from shutil import which
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -32,6 +35,8 @@ _LOOK = 0.2
 """Seconds between two looks whether somebody still waits."""
 _PATIENCE = 5.0
 """Seconds an interrupted git may go on: one that is killed leaves its locks behind."""
+
+_LOADING = Lock()
 
 Outputs: TypeAlias = "tuple[bytes, bytes]"
 
@@ -291,10 +296,35 @@ def _wrap_process(
 
 def _stranger() -> Stranger:
     try:
-        from git.cmd import Git as Stranger
+        with _LOADING:
+            _name_package()
+            from git.cmd import Git as Stranger
     except ImportError as error:
         raise RunnerError("git is not installed", hint="install git") from error
     return Stranger()
+
+
+def _name_package() -> None:
+    """Have `git.cmd` be imported alone: GitPython's own start asks `git version` twice.
+
+    The package is there for the import system; the rest of it runs as soon as anybody asks for it.
+    """
+    if "git" in sys.modules:
+        return
+    found = find_spec("git")
+    if found is None or found.loader is None or which("git") is None:
+        raise ImportError("neither can be missing: GitPython and git")
+    package, loader = module_from_spec(found), found.loader
+
+    def run_all(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        del vars(package)["__getattr__"]
+        loader.exec_module(package)
+        return getattr(package, name)
+
+    vars(package)["__getattr__"] = run_all
+    sys.modules["git"] = package
 
 
 # --- disk error -----------------------------------------------------------------------
