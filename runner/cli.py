@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import BY_NAME, SYNONYMS
+from runner.commands.catalogue import BY_NAME, SYNONYMS, TOPICS
 from runner.errors import ExitCode, RunnerError, refusal_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _entry(words: list[str]) -> tuple[Entry, list[str]]:
         return BY_NAME["version"], words[1:]
     if not words or words[0].startswith("-"):
         return BY_NAME["run"], words
-    if words[0] == "help" and len(words) > 1 and not words[1].startswith("-"):
+    if words[0] == "help" and len(words) > 1 and words[1] not in TOPICS and words[1][:1] != "-":
         return _entry([*words[1:], "--help"])
     name = words[0].removeprefix("!")
     name = SYNONYMS.get(name, name)

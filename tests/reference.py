@@ -1,6 +1,7 @@
 """Writes docs/reference.md from the code itself: fields, settings, commands, events, words.
 
-`make reference` writes it; a test holds the page equal to what this makes.
+`make reference` writes it, and docs/when-it-stops.md from what `runner help blocked` shows; a test
+holds both equal to what this makes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from runner.model import Reason, Status
 from runner.plan.field_names import FIELDS
 from runner.report.summary import MEANING
 
-PAGE = Path(__file__).parent.parent / "docs" / "reference.md"
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "reference.md"
+SAME = {ROOT / "docs" / "when-it-stops.md": ROOT / "runner" / "commands" / "when_it_stops.md"}
+"""Pages that the program shows, too."""
 _HEAD = """\
 # Reference
 
@@ -125,3 +129,5 @@ def _words() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(reference(), encoding="utf-8")
+    for page, source in SAME.items():
+        page.write_bytes(source.read_bytes())

@@ -111,3 +111,5 @@ def test_the_reference_says_what_the_code_does():
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     assert text("docs/reference.md") == made.reference(), "make reference writes it"
+    for page, source in made.SAME.items():
+        assert page.read_bytes() == source.read_bytes(), "make reference writes it"

@@ -122,5 +122,7 @@ TABLE = (
     Entry("help", "help", "this list; --all for every command"),
 )
 BY_NAME = {entry.name: entry for entry in TABLE}
+TOPICS = ("blocked", "exit")
+"""What `runner help` explains beside the commands."""
 SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
 """Words of other tools, and the command that does it here."""

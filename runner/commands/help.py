@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import __version__
-from runner.commands.catalogue import TABLE
-from runner.errors import ExitCode
+from runner.commands.catalogue import TABLE, TOPICS
+from runner.errors import ExitCode, RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,25 +26,59 @@ _RUN = (
 _EXAMPLES = """\
 examples:
   runner help --all
-  runner help run        everything about one command
+  runner help run            everything about one command
+  runner help blocked        every reason of BLOCKED, and what to do
+  runner help blocked proof  one of them
+  runner help exit 3         what an exit code means, and what to do
 """
+_PAGE = Path(__file__).with_name("when_it_stops.md")
+_WIDTH = 96
+_CHAPTERS = {"blocked": "Reasons of BLOCKED", "exit": "Exit codes"}
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     """What `runner help` takes."""
     del name
     parser.epilog = _EXAMPLES
-    names = [entry.name for entry in TABLE]
-    said = "everything about this one"
+    names = [*(entry.name for entry in TABLE), *TOPICS]
+    said = "everything about this one; or blocked, or exit"
     parser.add_argument("command", nargs="?", choices=names, metavar="COMMAND", help=said)
+    parser.add_argument("code", nargs="?", metavar="CODE", help="a reason of BLOCKED, an exit code")
     parser.add_argument("--all", action="store_true", help="every command and every option of run")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Print it."""
+    """Print it. Raises RunnerError for a reason or an exit code that there is not."""
     del environ
+    if given.command in TOPICS:
+        print(_explain(given.command, given.code))
+        return ExitCode.OK
     print("\n".join(_full_help() if given.all else _one_screen()))
     return ExitCode.OK
+
+
+def _explain(topic: str, code: str | None) -> str:
+    """What docs/when-it-stops.md says of one code, or of all."""
+    chapters = re.split(r"^## ", _PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    chapter = next(one for one in chapters if one.startswith(_CHAPTERS[topic]))
+    _, *parts = re.split(r"^### ", chapter, flags=re.MULTILINE)
+    if code is None:
+        return "\n\n".join(_wrap(one) for one in parts)
+    wanted = f"exit {code}" if topic == "exit" else code
+    found = next((one for one in parts if one.splitlines()[0] == wanted), None)
+    if found is None:
+        codes = ", ".join(one.splitlines()[0].removeprefix("exit ") for one in parts)
+        raise RunnerError(f'there is no "{code}" here', where=f"help {topic}", hint=codes)
+    return _wrap(found)
+
+
+def _wrap(part: str) -> str:
+    """One code of the page: its name, and its paragraphs below."""
+    import textwrap
+
+    name, *paragraphs = (one for one in part.split("\n") if one)
+    lines = (textwrap.fill(one, _WIDTH, break_long_words=False) for one in paragraphs)
+    return "\n".join((name, *(textwrap.indent(one, "  ") for one in lines)))
 
 
 def hand_down_examples(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +103,7 @@ def _one_screen() -> Iterator[str]:
     yield from _exit_codes()
     yield ""
     yield "runner COMMAND --help tells everything about one; runner help --all lists every command"
+    yield "runner help blocked, runner help exit: what a reason or an exit code means, and what to do"
 
 
 def _full_help() -> Iterator[str]:

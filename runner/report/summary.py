@@ -92,8 +92,16 @@ def summary(said: Summary) -> str:
     ]
     lines += [f"note: {display(note)}" for note in said.notes]
     if said.exit is not ExitCode.OK:
-        lines.append(f"exit {int(said.exit)}: {MEANING[said.exit]}")
+        lines.append(f"exit {int(said.exit)}: {MEANING[said.exit]}{_more(said)}")
     return "\n".join(lines) + "\n"
+
+
+def _more(said: Summary) -> str:
+    """Where the reasons of what is BLOCKED are explained; nothing where nothing is."""
+    codes = dict.fromkeys(str(task.reason) for task in said.blocked if task.reason)
+    if not codes:
+        return ""
+    return f" (runner help blocked {next(iter(codes)) if len(codes) == 1 else ''}".rstrip() + ")"
 
 
 def _first(said: Summary) -> str:

@@ -9,6 +9,7 @@ from commands_build import a_ground
 
 import runner
 from runner.commands.catalogue import TABLE
+from runner.model import Reason
 
 HEAVY = ("pydantic", "markdown_it", "networkx", "git", "rich", "asyncio", "bandit", "re2")
 
@@ -143,3 +144,20 @@ def test_git_is_asked_once_about_commits_a_person_added(ground):
     ground.commit()
     assert "git" in imported("status")
     assert "git" not in imported("status")
+
+
+def test_help_says_what_a_reason_or_an_exit_code_means_and_what_to_do(ground):
+    said = ground.runner("help", "blocked", "proof")
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines()[0] == "proof"
+    assert "Next: Add a test contract" in said.out
+    every = ground.runner("help", "blocked").out
+    assert [one for one in every.splitlines() if one[:1].strip()] == list(Reason)
+    assert ground.runner("help", "exit", "3").out.startswith("exit 3\n  a person is needed")
+
+
+def test_a_code_that_there_is_not_is_told_with_those_that_there_are(ground):
+    said = ground.runner("help", "blocked", "tired")
+    assert said.code == 2
+    assert 'there is no "tired" here' in said.err
+    assert "checks, stuck, secret" in said.err

@@ -43,7 +43,7 @@ def test_what_waits_for_a_person_is_said_with_the_next_command():
         "  next: `runner --rebuild` builds it anew; `runner review TASK-002` shows what was built\n"
         "waiting TASK-005: needs TASK-003, TASK-004\n"
         "note: 2 untracked files are not seen by tasks\n"
-        "exit 1: a task failed its checks\n"
+        "exit 1: a task failed its checks (runner help blocked)\n"
     )
 
 
