@@ -103,7 +103,7 @@ def _one_screen() -> Iterator[str]:
     yield from _exit_codes()
     yield ""
     yield "runner COMMAND --help tells everything about one; runner help --all lists every command"
-    yield "runner help blocked, runner help exit: what a reason or an exit code means, and what to do"
+    yield "runner help blocked, runner help exit: what a reason or an exit code means, what to do"
 
 
 def _full_help() -> Iterator[str]:
