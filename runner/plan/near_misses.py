@@ -38,6 +38,10 @@ _WITHOUT_COLON = re.compile(
     re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:\./)?[\w@.*+-]+(?:/[\w@.*+-]*)+|[\w@*+-]+(?:\.[A-Za-z]\w{0,7})+")
+_WRITE_AS_ITEM = "write it as - {}: … in the list right under the task's heading"
+_TAKE_INDENT = (
+    "take back its indent: a tab or four spaces make it an example (write - {}: … at the margin)"
+)
 _HOLD_NAMES = frozenset(("contracts", "gates"))
 """Fields whose items are named themselves."""
 _TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE))
@@ -139,7 +143,8 @@ def _lines(
         if node.kind is Kind.TABLE:
             text = _as_line(raw)
         is_item = bool(lead and lead[0].strip()) or node.kind in (Kind.CODE, Kind.TABLE)
-        yield from _line(text, run, given, is_item=is_item, in_head=in_head)
+        hint = _TAKE_INDENT if node.kind is Kind.CODE else _WRITE_AS_ITEM
+        yield from _line(text, run, given, hint, is_item=is_item, in_head=in_head)
 
 
 def _as_line(raw: str) -> str:
@@ -148,9 +153,8 @@ def _as_line(raw: str) -> str:
 
 
 def _line(
-    text: str, run: Run, given: Collection[str], *, is_item: bool, in_head: bool
+    text: str, run: Run, given: Collection[str], hint: str, *, is_item: bool, in_head: bool
 ) -> Iterator[Told]:
-    hint = "write it as - {}: … in the list right under the task's heading"
     named = parse_name(text)
     if named is not None:
         value = text[named.value :]

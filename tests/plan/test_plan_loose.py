@@ -123,8 +123,8 @@ LIST = HEAD + "- Status: PENDING\n"
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 TOLD = {
     # name: (document, line, severity, what the message has, what the hint has)
-    "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "Depends on", "write it as - Depends on"),
-    "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "Status", "write it as - Status"),
+    "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "Depends on", "a tab or four spaces make it an example (write - Depends on"),
+    "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "Status", "make it an example (write - Status"),
     "a field below a numbered item": (HEAD + "1. Do it\n   - Depends on: 1\n", 4, ERROR, "Depends on", "right under"),
     "files below a numbered item": (HEAD + "1. Do it\n   - Files: `a.py`\n", 4, ERROR, "Output files", "right under"),
     "tests below an item": (HEAD + "- Do it\n  - Tests: `pytest`\n", 4, ERROR, "Test contracts", "right under"),
