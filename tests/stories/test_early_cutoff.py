@@ -224,6 +224,20 @@ def test_a_dry_run_promises_nothing_that_waits_for_a_person(built):
     assert built.run("--dry-run", "--json").document["mayBeReleased"] == {}
 
 
+def test_an_edit_of_a_text_that_was_built_and_never_committed_shows_no_other_texts_difference(
+    built, monkeypatch
+):
+    monkeypatch.delenv("CI", raising=False)
+    built.commit({"made/rules.py": COMMENTED})
+    built.edit_plan(*EDITED)
+    assert built.run("--no-sandbox", "--rebuild").code == 0
+    built.edit_plan(EDITED[1], f"{EDITED[1]} Again.")
+    told = built.run("--no-sandbox").err
+    assert f"-{EDITED[0]}" not in told
+    assert "    its text as it was built was never committed, so no difference can be shown" in told
+    assert "    what was edited: " in told
+
+
 def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     built.commit({"made/rules.py": COMMENTED})

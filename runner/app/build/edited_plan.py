@@ -134,16 +134,21 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
 def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
     """How the section reads now and how it did when it was built, statuses left aside."""
     project, repository = session.project, session.repository
+    known = session.ledger.state.task(task.id)
     new = _find_section(project.plan_bytes, task.id, tasks)
-    for commit in (session.ledger.state.task(task.id).commit, repository.head().commit):
+    for commit in (known.commit, repository.head().commit):
         data = repository.blob(commit, project.plan_path) if commit else None
-        old = _find_section(data, task.id, project.plan(data).tasks) if data else []
-        if old and old != new:
-            lines = list(unified_diff(old, new, lineterm="", n=1))[2:]
-            yield from (f"    {display(redact(line))}" for line in lines[:_MOST_LINES])
-            if len(lines) > _MOST_LINES:
-                yield f"    … {len(lines) - _MOST_LINES} more lines"
-            return
+        then = project.plan(data).tasks if data else ()
+        if data is None or all((one.id, one.spec) != (task.id, known.spec) for one in then):
+            continue  # a text that was edited again before it was built, and never committed
+        lines = list(unified_diff(_find_section(data, task.id, then), new, lineterm="", n=1))[2:]
+        yield from (f"    {display(redact(line))}" for line in lines[:_MOST_LINES])
+        if len(lines) > _MOST_LINES:
+            yield f"    … {len(lines) - _MOST_LINES} more lines"
+        return
+    yield "    its text as it was built was never committed, so no difference can be shown"
+    if known.changed:
+        yield f"    what was edited: {display(join_few(known.changed))}"
 
 
 def _find_section(data: bytes, id_: str, tasks: Sequence[Task]) -> list[str]:
