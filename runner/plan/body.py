@@ -17,11 +17,13 @@ from runner.plan.fields import Field, Taken, items_of
 from runner.plan.values import Complaint, path_complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from runner.plan.source import Source
 
 
+_COMMANDS = frozenset(("command", "test_contracts"))
+"""Fields whose value may stand in a fence below them."""
 _COMMAND = re.compile(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
 _QUOTE = re.compile(r"^ {0,3}> ?")
 _CHANGE = re.compile(r"CHANGE-\d+")
@@ -66,7 +68,7 @@ def read_body(nodes: Sequence[Node], source: Source) -> Body:
         if node.kind is Kind.HEADING:
             in_head = False
         taken = _take_node(node, source, at_top=at_top, continues=open_field) if in_head else None
-        if open_field and node.kind is Kind.LIST and taken is None:
+        if open_field and taken is None and _holds_items(node, body.fields[-1], source):
             _add_items(body, node, source)
             open_field = False
             continue
@@ -96,6 +98,13 @@ def _wants_items(taken: Taken) -> bool:
     """Whether the last field is a line without a value: its items are in the list below."""
     last = taken.fields[-1]
     return last.style is styles.Style.LINE and not last.values
+
+
+def _holds_items(node: Node, field: Field, source: Source) -> bool:
+    """Whether a block has the items of the field above it: a list, or commands in a fence."""
+    if node.kind is Kind.FENCE:
+        return field.key in _COMMANDS and block_of(node, source) is None
+    return node.kind is Kind.LIST
 
 
 def _add_items(body: Body, node: Node, source: Source) -> None:
@@ -178,6 +187,12 @@ _COMMENT = re.compile(
     r"\s*(?:#|//|/\*+|<!--|--|;+|%)\s*(?:(?:file|path|filename)\s*[:=]\s*)?"
     r"(?P<p>[^\s*]+)\s*(?:\*/|-->)?\s*"
 )
+_LABEL = re.compile(
+    r"(?:(?:file|path|create|write|in|new file)\s*:?\s+)?[*_`]*(?P<p>[\w@./+-]+\.[A-Za-z]\w*)"
+    r"[*_`]*\s*(?:\((?:new|changed|edited|modified|created)\))?\s*:?[*_]*",
+    re.IGNORECASE,
+)
+"""A line that is a path and little else."""
 _SHELLS = frozenset({"sh", "bash", "shell", "zsh"})
 _PATCHES = frozenset({"diff", "patch"})
 
@@ -218,18 +233,24 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
     return Block(BlockKind.PATCH if is_patch else BlockKind.FILE, path, text, line)
 
 
-def suggest_fence(node: Node, source: Source) -> str:
+def suggest_fence(
+    node: Node, source: Source, label: str = "", outputs: Collection[str] = ()
+) -> str:
     """How a fence is to begin that names a path where nothing reads it; else empty.
 
-    In its info string (`python src/a.py`, `python:src/a.py`, `title="src/a.py"`), or alone in a
-    comment on its first line.
+    In its info string (`python src/a.py`, `python:src/a.py`, `title="src/a.py"`), alone in a
+    comment on its first line, or alone in the `label`: the paragraph or heading above it. A bare
+    name in a comment is a path where it is one of the `outputs`.
     """
     mark = source.lines[node.start].lstrip(" \t-*+0123456789.)")[:3]
     info = node.info.strip()
     if said := suggest_by_info(info, mark):
         return said
     comment = _COMMENT.fullmatch(node.text.partition("\n")[0])
-    path = comment["p"] if comment and is_path(comment["p"]) and "/" in comment["p"] else ""
+    path = comment["p"] if comment and is_path(comment["p"]) else ""
+    if "/" not in path and path not in outputs:
+        named = _LABEL.fullmatch(label.strip()) if info.split()[:1] != ["diff"] else None
+        path = named["p"] if named and is_path(named["p"]) else ""
     return f"{mark}{info} file={path.removeprefix('./')}".replace(f"{mark} ", mark) if path else ""
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from runner.plan.outline import Found
     from runner.plan.sections import Reader, Section
 
-_FORMAT = 10
+_FORMAT = 11
 _OUTLINE = "outline.json"
 _DIGESTS = "digests.json"
 _PLAN = "plan.json"

@@ -123,7 +123,8 @@ def _find_listed(plan: Plan) -> Iterator[Problem]:
         at = plan.places.at_line(number, listed["id"])
         task = plan.by_id.get(id_)
         is_row = mark is not None or line.lstrip().startswith("|")
-        if task is None and (is_row or listed["rest"].startswith((":", " -", " \u2013", " —"))):
+        said = listed["rest"].lstrip("*_`]")
+        if task is None and (is_row or said.startswith((":", " -", " \u2013", " —"))):
             rest = (
                 plain(listed["rest"].strip(" *_`]:|-\u2013—")).partition("|")[0].strip() or "Title"
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.model import Severity
+from runner.model import Severity, Status
 from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node
 from runner.plan.body import block_of, fences, suggest_fence
@@ -19,7 +19,7 @@ from runner.plan.markdown_table import cells
 from runner.plan.proofs import is_bare_command
 from runner.plan.source import Run
 from runner.plan.status import read_status
-from runner.plan.task_ids import task_id
+from runner.plan.task_ids import WAITS_FOR, ids_of_sentence, task_id, title_marks
 from runner.plan.values import NUMBER, Complaint
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from runner.plan.body import Body
     from runner.plan.fields import Field
+    from runner.plan.inline import Word
     from runner.plan.source import Source
 
     Told = tuple[Complaint, Severity]
@@ -44,7 +45,12 @@ _TAKE_INDENT = (
 )
 _HOLD_NAMES = frozenset(("contracts", "gates"))
 """Fields whose items are named themselves."""
-_TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE))
+_TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE, Kind.QUOTE))
+_QUOTE = re.compile(r" {0,3}> ?")
+_CHANGE = re.compile(r"\s*CHANGE-\d+")
+_SENTENCE = re.compile(rf"{WAITS_FOR}\.?", re.IGNORECASE)
+"""A sentence that says what a task waits for, and nothing else."""
+_AS_DATA = frozenset(("yaml", "yml"))
 
 
 def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Iterator[Told]:
@@ -54,15 +60,69 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
         yield from _indented(field, given)
     taken = {run.line for field in body.fields for value in field.values for run in value.runs}
     taken |= {field.name.line for field in body.fields}
+    outputs = {part.text for one in body.fields if one.key == "outputs" for part in _parts(one)}
     heads = [node for node in below if node in body.holders] or below[:1]
     for at, node in enumerate(below):
         if node.kind is Kind.HEADING:
             yield from _as_heading(node, below[at + 1 : at + 2], source, given)
         if node.kind in _TEXTS:
             yield from _lines(node, source, taken, given, in_head=node in heads)
+        label = below[at - 1] if at else None
+        text = label.text if label and label.kind in _LABELS else ""
+        if label and label.kind is Kind.PARAGRAPH:
+            text = source.lines[label.end - 1]
         for fence in fences([node]):
-            if block_of(fence, source) is None and (said := suggest_fence(fence, source)):
+            if block_of(fence, source) is not None or fence.start in taken:
+                continue
+            if said := suggest_fence(fence, source, text if fence is node else "", outputs):
                 yield _almost_a_file(fence, said, source), Severity.WARNING
+            elif not given:
+                yield from _as_data(fence, given)
+
+
+_LABELS = frozenset((Kind.PARAGRAPH, Kind.HEADING))
+"""What may name the file that the fence below it holds."""
+
+
+def _parts(field: Field) -> Iterator[Word]:
+    for value in field.values:
+        yield from words(value.text)
+
+
+def _as_data(fence: Node, given: Collection[str]) -> Iterator[Told]:
+    """Fields that stand in a fence of YAML, where a task has none."""
+    if fence.info.casefold() not in _AS_DATA:
+        return
+    found: list[tuple[str, Run, str]] = []
+    for at, line in enumerate(fence.text.split("\n")):
+        named = parse_name(line)
+        if named and named.key:
+            run = Run(line.rstrip(), fence.start + 1 + at, 0)
+            found.append((named.key, run, line[named.value :]))
+    keys = {key for key, _, _ in found}
+    if len(keys) == 1 or keys.isdisjoint(("status", *MATTERS)):
+        return
+    for key, run, value in found:
+        yield _tell(
+            key, run, value.strip("[] "), given, _IN_FENCE, _WRITE_AS_ITEM.format(FIELDS[key][0])
+        )
+
+
+_IN_FENCE = "a block is an example: this only looks like the field"
+
+
+def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[Told]:
+    """A status or needs that a person wrote into a task's title."""
+    marks = title_marks(title)
+    if marks.status and not ("status" not in given and marks.status == Status.PENDING):
+        hint = f"write - Status: {marks.status} in the list right under the heading"
+        message = "a status in a title is not read"
+        yield Complaint(message, hint, *at[1:], len(at.text)), Severity.WARNING
+    if marks.needs:
+        said = ", ".join(marks.needs)
+        hint = f"write - Depends on: {said} in the list right under the heading"
+        severity = severity_of("depends_on", said, given)
+        yield Complaint("needs in a title are not read", hint, *at[1:], len(at.text)), severity
 
 
 def severity_of(key: str, value: str, given: Collection[str]) -> Severity:
@@ -133,7 +193,14 @@ def _lines(
     inside = {line for one in fences([node]) for line in range(one.start, one.end)}
     for number in range(node.start, node.end):
         raw = source.lines[number]
+        if node.kind is Kind.QUOTE:
+            raw = _QUOTE.sub("", raw)
+            if _CHANGE.match(raw):
+                return  # what a change says, up to the end of its quote
         if number in taken or number in inside or not raw.strip():
+            continue
+        if ":" not in raw and (said := _find_waits(raw)):
+            yield _sentence(raw, number, source, said, given)
             continue
         if not (in_head or ":" in raw or node.kind is Kind.TABLE):
             continue  # prose, as most lines are
@@ -145,6 +212,19 @@ def _lines(
         is_item = bool(lead and lead[0].strip()) or node.kind in (Kind.CODE, Kind.TABLE)
         hint = _TAKE_INDENT if node.kind is Kind.CODE else _WRITE_AS_ITEM
         yield from _line(text, run, given, hint, is_item=is_item, in_head=in_head)
+
+
+def _find_waits(raw: str) -> str:
+    """The needs of a line such as `Depends on TASK-001 and TASK-002.`; else empty."""
+    waits = _SENTENCE.fullmatch(raw.strip())
+    return ", ".join(ids_of_sentence(waits["ids"])) if waits else ""
+
+
+def _sentence(raw: str, number: int, source: Source, said: str, given: Collection[str]) -> Told:
+    text = raw.strip()
+    run = Run(text, number, len(source.lines[number].rstrip()) - len(text))
+    hint = f"write - Depends on: {said} in the list right under the task's heading"
+    return _tell("depends_on", run, said, given, "a sentence only looks like the field", hint)
 
 
 def _as_line(raw: str) -> str:

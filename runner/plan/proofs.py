@@ -57,12 +57,25 @@ _CONTRACTS = ("openapi", "schema", "command")
 
 
 def entries(field: Field) -> Iterator[Run]:
-    """Every entry as one text; several may stand on a line, between `;` or `<br>`."""
+    """Every entry as one text; several may stand on a line, between `;` or `<br>`.
+
+    Of a fence each line that is no comment is one.
+    """
     for value in field.values:
+        if "\n" in value.text:
+            yield from _lines_of(value.runs[0])
+            continue
         whole = Run(value.text, value.runs[0].line, value.runs[0].column)
         for run in _split_at_separators(whole):
             if plain(run.text).casefold() not in EMPTY_WORDS:
                 yield run
+
+
+def _lines_of(run: Run) -> Iterator[Run]:
+    for at, line in enumerate(run.text.split("\n")):
+        if line.strip() and not line.lstrip().startswith("#"):
+            code = line.strip()
+            yield Run(code if "`" in code else f"`{code}`", run.line + at, 0)
 
 
 def _split_at_separators(run: Run) -> Iterator[Run]:

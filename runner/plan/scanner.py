@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.plan.field_names import key_of
 from runner.plan.inline import plain
 from runner.plan.status import ODD_VALUE, read_status
-from runner.plan.task_ids import LONGEST_TITLE, heading_of
+from runner.plan.task_ids import LONGEST_TITLE, TitleMarks, heading_of, nearly_named, title_marks
 
 if TYPE_CHECKING:
     from runner.model import Status
@@ -31,13 +31,17 @@ _FIELD = re.compile(
     rb"- ([A-Za-z][A-Za-z ]*+): ?(%s*+)(?:\n|\Z)((?:  - %s++(?:\n|\Z))*+)" % (_TEXT, _TEXT)
 )
 _NAME = rb"[\w/\x80-\xff-]*+(?:[ \t]++[\w/\x80-\xff-]++){0,3}+[ \t]*+:"
-_PROSE = rb"[A-Za-z](?!%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % _NAME
-"""A line that begins no block of its own, and no field."""
+_NEEDS = (
+    rb"(?i:epends on|ependent on|epending on|eeds|equires|fter|locked by)[: ]++(?i:T)[\w-]*+[ ]?+\d"
+)
+_ALONE = rb"[\w/-]*+\.[A-Za-z][\w./-]*+:?+(?:\n|\Z)"
+_PROSE = rb"[A-Za-z](?!%s|%s|%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % (_NAME, _NEEDS, _ALONE)
+"""A line that begins no block of its own, no field, and is no path alone."""
 _FENCE = (
     rb"(?P<mark>`{3,}+)"
     rb"(?:(?!delete )[A-Za-z0-9_+-]++ file="
     rb"(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}+\n"
-    rb"|[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
+    rb"|(?!ya?ml)[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
     rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 )
 _BODY = re.compile(
@@ -196,7 +200,7 @@ def task_lines(data: bytes, start: int) -> TaskLines | None:
     if end is None or not value[0] or not _is_printable(data[start:end]):
         return None
     title = _title(head["title"])
-    if title is None:
+    if title is None or title_marks(title) != TitleMarks():
         return None
     return TaskLines(head["id"].decode(), title, level, fields, value, head.end(), at, end)
 
@@ -210,7 +214,8 @@ def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned
     title = _title(match["text"])
     if title is None or not _is_printable(data[start:end]):
         return None
-    if heading_of(match["text"].decode(), prefixes) is not None:
+    text = match["text"].decode()
+    if heading_of(text, prefixes) is not None or nearly_named(text, prefixes):
         return None
     title = title if len(match["level"]) == 1 else ""
     return Scanned(end, _lines(data, start, end), 0, title, None)

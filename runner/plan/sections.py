@@ -14,9 +14,14 @@ from runner.plan.edit_spans import status_span
 from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, piece_at
-from runner.plan.near_misses import find_near_misses, has_fields, unknown_severity
-from runner.plan.source import Source, body_start
-from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
+from runner.plan.near_misses import (
+    find_near_misses,
+    has_fields,
+    tell_title_marks,
+    unknown_severity,
+)
+from runner.plan.source import Run, Source, body_start
+from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
@@ -215,6 +220,10 @@ class _Maker:
             self._complain(complaint)
         for told in find_near_misses(below, body, self.source):
             self._complain(*told)
+        column = max(self.source.lines[node.start].find(node.text[:1]), 0)
+        head = Run(node.text, node.start, column)
+        for told in tell_title_marks(heading.title, head, fields.keys()):
+            self._complain(*told)
         self._covered.update(one.start for one in (node, *below))
         values = dict(read.values)
         if "contracts" in values:
@@ -273,6 +282,11 @@ class _Maker:
             if heading and heading.certain:
                 severity = Severity.ERROR if has_lost else Severity.WARNING
                 self._complain(_no_task(node, heading, self.source), severity)
+            elif near := nearly_named(node.text, self.reader.prefixes):
+                is_struck = node.text.startswith("~~")
+                is_lost = has_fields(below, self.source) and not is_struck
+                severity = Severity.ERROR if is_lost else Severity.WARNING
+                self._complain(_named_otherwise(node, near, self.source), severity)
             elif has_lost:
                 self._complain(_nearly_task(node, heading, self.source))
 
@@ -317,6 +331,13 @@ def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
         )
     message = f"{heading.id} is no task here: no separator follows the id"
     hint = f"write {'#' * node.level} {heading.id}: {heading.title}"
+    return Complaint(message, hint, node.start, column, len(node.text))
+
+
+def _named_otherwise(node: Node, near: str, source: Source) -> Complaint:
+    column = max(source.lines[node.start].find(node.text[:1]), 0)
+    message = "this heading looks like a task's, and is not read as one"
+    hint = f"write {'#' * max(2, node.level)} {near}"
     return Complaint(message, hint, node.start, column, len(node.text))
 
 

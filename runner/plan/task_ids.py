@@ -6,15 +6,33 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from runner.plan.status import read_status
+
 _SEPARATOR = re.compile(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
 _STRONG = re.compile(
-    r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?![\w])|(?P<t>T)-?(?P<digits>\d+)(?!\w)", re.IGNORECASE
+    r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?!\w|\.\d)|(?P<t>T)-?(?P<digits>\d+)(?!\w|\.\d)",
+    re.IGNORECASE,
 )
 _WEAK = re.compile(r"(?P<word>[A-Z][A-Z0-9]*)-(?P<number>\d+)(?!\w)")
 _WRAPPED = re.compile(
     r"^(?:\*\*|__|`|\[)+(?P<id>[^*_`\[\]]+?)(?P<colon>:?)(?:\*\*|__|`|\])+(?:\([^()]*\))?"
 )
 _NUMBERED = re.compile(r"(?P<number>\d{1,6})[.)]\s+(?P<title>\S.*)")
+_BEFORE = re.compile(
+    r"(?:\[[ xX]?\]|~~|\d+[.)](?=\s)|[-*+](?=\s)"
+    r"|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+)\s*"
+)
+"""What people put in front of an id: a box, a stroke, a number, a symbol, a list's mark."""
+_IN_PARTS = re.compile(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
+_STATUS_MARK = re.compile(
+    r"\s*[(\[](?P<said>[A-Za-z][A-Za-z _-]*)[)\]]\s*$|\s*[\u2705\u2611\u2714]\ufe0f?\s*$"
+)
+WAITS_FOR = (
+    r"(?:depends on|depending on|dependent on|needs|requires|after|blocked by)"
+    r":?\s+(?P<ids>[^\s()][^()]*?)"
+)
+"""The words of a sentence that says what a task waits for."""
+_NEEDS_MARK = re.compile(rf"\({WAITS_FOR}\)", re.IGNORECASE)
 _DIGITS = 3
 LONGEST_TITLE = 500
 """Characters of a title that are shown, and stand in commits, statuses and reports."""
@@ -42,6 +60,9 @@ def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
     named = _leading_id(plain, prefixes)
     if named is None:
         numbered = _NUMBERED.match(plain)
+        inner = numbered and heading_of(numbered["title"], prefixes)
+        if inner and inner.certain and inner.separated:
+            return inner
         return numbered and _make_numbered(numbered)
     task_id, end, certain = named
     rest = plain[end:]
@@ -56,6 +77,48 @@ def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
 def _make_numbered(match: re.Match[str]) -> TaskHeading:
     id_ = f"TASK-{match['number'].zfill(_DIGITS)}"
     return TaskHeading(id_, match["title"].strip(), certain=False, separated=True)
+
+
+def nearly_named(text: str, prefixes: tuple[str, ...] = ()) -> str:
+    """How a heading is to begin that is nearly a task's; else empty.
+
+    `[ ] TASK-003: UI`, `~~TASK-003: UI~~`, a symbol before the id, and `Task 1.2: UI`.
+    """
+    bare = text
+    while match := _BEFORE.match(bare):
+        bare = bare[match.end() :]
+    if parts := _IN_PARTS.match(bare):
+        return f"TASK-001: {bare[parts.end() :] or 'Title'}, with a number of its own"
+    heading = heading_of(bare.replace("~~", ""), prefixes) if bare != text else None
+    if heading is None or not (heading.certain and heading.separated):
+        return ""
+    return f"{heading.id}: {heading.title}"
+
+
+class TitleMarks(NamedTuple):
+    """What a title says besides: nothing reads it there."""
+
+    status: str = ""
+    """A status as it is written into a field: of `Add words [done]`, `Add words ✅`."""
+    needs: tuple[str, ...] = ()
+    """The ids of `Add words (depends on TASK-001)`."""
+
+
+def title_marks(title: str) -> TitleMarks:
+    """Status and needs that a person wrote into a title."""
+    if not title or (title[-1] not in ")]" and title.isascii()):
+        return TitleMarks()
+    named = _NEEDS_MARK.search(title)
+    marked = _STATUS_MARK.search(title)
+    status = read_status(marked["said"] or "DONE") if marked else None
+    needs = ids_of_sentence(named["ids"]) if named else ()
+    return TitleMarks(status[0].value if status else "", needs)
+
+
+def ids_of_sentence(text: str) -> tuple[str, ...]:
+    """The ids in `TASK-001, TASK-002 and TASK-003`; none where one of them is no id."""
+    ids = [task_id(one) for one in re.split(r"\s*(?:,|;|&|\band\b)\s*", text.strip(" .`*_"))]
+    return tuple(filter(None, ids)) if all(ids) else ()
 
 
 def task_id(text: str, prefixes: tuple[str, ...] = ()) -> str | None:

@@ -175,6 +175,24 @@ TOLD = {
     "an item with a colon": ("- Task 2: B\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
     "a row of a table": ("| ID | Title |\n|---|---|\n| TASK-002 | B |\n\n" + LIST, 3, ERROR, "only listed", "## TASK-002: B"),
     "a mark that differs": ("- [x] TASK-001 A\n\n" + LIST, 1, WARNING, "ticked here and PENDING", "line 3"),
+    "a bold item with its fields": ("- **TASK-002**: B\n  - Files: `b.py`\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
+    "a box before the id": (LIST + "\n## [ ] TASK-002: B\n\n- Files: `b.py`\n", 5, ERROR, "looks like a task's", "## TASK-002: B"),
+    "a symbol before the id": (LIST + "\n## ✅ TASK-002: B\n\nProse.\n", 5, WARNING, "looks like a task's", "## TASK-002: B"),
+    "a task that was struck": (LIST + "\n## ~~TASK-002: B~~\n\n- Files: `b.py`\n", 5, WARNING, "looks like a task's", "## TASK-002: B"),
+    "a number in parts": (LIST + "\n## Task 1.2: B\n\nProse.\n", 5, WARNING, "looks like a task's", "## TASK-001: B, with a number"),
+    "a number in parts with a field": (LIST + "\n### Task 1.2 - B\n- Files: `b.py`\n", 5, ERROR, "looks like a task's", "### TASK-001: B, with a number"),
+    "a status in the title": (LIST.replace("A\n", "A [done]\n"), 1, WARNING, "a status in a title", "- Status: DONE"),
+    "a mark in the title": ("## TASK-001: A ✅\n\n- Type: api\n", 1, WARNING, "a status in a title", "- Status: DONE"),
+    "needs in the title": ("## TASK-001: A (depends on TASK-002 and T3)\n\n- Type: api\n", 1, ERROR, "needs in a title", "- Depends on: TASK-002, T003"),
+    "needs in the title that are given": (LIST.replace("A\n", "A (after TASK-002)\n") + "- Needs: none\n", 1, WARNING, "needs in a title", "- Depends on: TASK-002"),
+    "needs as a sentence": (LIST + "\nProse of it.\nDepends on TASK-002.\n", 6, ERROR, "a sentence only looks like", "- Depends on: TASK-002"),
+    "needs as a sentence alone": (HEAD + "Requires TASK-002 and TASK-003.\n", 3, ERROR, "a sentence only looks like", "- Depends on: TASK-002, TASK-003"),
+    "fields in a quote": (HEAD + "> Depends on: 1\n> Type: api\n", 3, ERROR, "Depends on", "right under"),
+    "fields in a block of YAML": (HEAD + "```yaml\nstatus: todo\nfiles:\n  - a.py\n```\n", 5, ERROR, "a block is an example", "- Output files"),
+    "a path above a block": (LIST + "\n**`a.py`**\n\n```python\nx = 1\n```\n", 7, WARNING, "names a path", "```python file=a.py"),
+    "a path in the line above a block": (LIST + "\nProse.\nFile: src/a.py (new):\n```python\nx = 1\n```\n", 7, WARNING, "names a path", "```python file=src/a.py"),
+    "a path in a heading above a block": (LIST + "\n### `src/a.py`\n\n```python\nx = 1\n```\n", 7, WARNING, "names a path", "```python file=src/a.py"),
+    "a name of an output in a comment": (LIST + "- Files: `a.py`\n\n```python\n# a.py\nx = 1\n```\n", 6, WARNING, "names a path", "```python file=a.py"),
     "a mark that is missing": ("- [ ] TASK-001 A\n\n" + LIST.replace("PENDING", "DONE"), 1, WARNING, "not ticked here and DONE", "line 3"),
 }  # fmt: skip
 
@@ -200,12 +218,37 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
         LIST + "\nNote: this is prose. We use it: often.\n\n- one: two\n- a path such as src/a.py\n",
         LIST + "\n```python\nx = 1\n```\n\n```sh\n# a comment\nls\n```\n",
         LIST + "\n### Notes\n\nSHA-256: why.\n\n### UTF-8: notes\n\nProse.\n",
+        LIST + "\nAfter that, look again. It needs TASK-002 to be there.\n\n> Note: as CHANGE-001 said\n\n> CHANGE-001 (2026-11-21): more\n> Tests: `x`\n",
+        LIST + "\n```yaml\non: push\nneeds: build\nfiles: ^src\n```\n\nSee the file.\n\n```\nx\n```\n",
+        "## TASK-001: A (as in v1.2)\n\n- Keywords: a\n\n## TASK-002: B [draft]\n\n- Keywords: b\n\n## Task lists in 1.2\n",
         LIST + "- Gates:\n  - tests: `pytest`\n- Contracts:\n  - command: `true`\n- Acceptance:\n  - it works\n",
     ],
-    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "names"],
+    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "sentences", "data", "titles", "names"],
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
+
+
+def test_a_number_before_an_id_names_that_task():
+    data = b"## 3. TASK-001: Add words\n\n- Status: todo\n- Files: `a.py`\n- Tests: pytest tests\n"
+    (task,) = read_plan(data, "T").tasks
+    assert (task.id, task.title) == ("TASK-001", "Add words")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "- Tests:\n  ```sh\n  # both of them\n  pytest tests/a\n  ./check && all is it\n  ```\n",
+        "Tests:\n```sh\n# both of them\npytest tests/a\n\n./check && all is it\n```\n",
+        "**Tests:**\n\n```\npytest tests/a\n./check && all is it\n```\n",
+    ],
+)
+def test_the_lines_of_a_fence_below_tests_are_its_test_contracts(field):
+    data = f"## TASK-001: A\n\n{field}".encode()
+    plan = read_plan(data, "T")
+    found = [(one.id, one.command) for one in plan.tasks[0].test_contracts]
+    assert found == [("TC-001", "pytest tests/a"), ("TC-002", "./check && all is it")]
+    assert plan.problems == ()
 
 
 @pytest.mark.parametrize(
