@@ -10,6 +10,7 @@ from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
 from runner.text.display import display
 
@@ -19,14 +20,34 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.config.settings import Loaded, Settings
+    from runner.gates.contracts import entries
     from runner.journal.state import RunState
     from runner.model import Status
+    from runner.plan import cache, checks, diagnostic, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
+    from runner.process import base, environments, tools
+    from runner.repo import read
     from runner.repo.head import Folders, Head
-    from runner.run.older_text import PlanFile
+    from runner.run import older_text
+    from runner.writes import safe_io
+else:
+    base = lazy_module("runner.process.base")
+    cache = lazy_module("runner.plan.cache")
+    checks = lazy_module("runner.plan.checks")
+    diagnostic = lazy_module("runner.plan.diagnostic")
+    document = lazy_module("runner.plan.document")
+    entries = lazy_module("runner.gates.contracts.entries")
+    environments = lazy_module("runner.process.environments")
+    graph = lazy_module("runner.plan.graph")
+    older_text = lazy_module("runner.run.older_text")
+    ownership = lazy_module("runner.plan.ownership")
+    read = lazy_module("runner.repo.read")
+    safe_io = lazy_module("runner.writes.safe_io")
+    spans = lazy_module("runner.plan.spans")
+    tools = lazy_module("runner.process.tools")
 
 BUILD = "artifacts/build"
 JOURNAL = f"{BUILD}/journal.jsonl"
@@ -133,41 +154,33 @@ class Project:
 
     def outline(self) -> Outline:
         """The plan's statuses and dependencies, from the cache where it was seen before."""
-        from runner.plan.cache import load_outline
-
         data = self.plan_bytes
         if self._outline is None or self._outline[0] != data:
             prefixes = self.settings.id_prefixes
-            found = load_outline(data, self.plan_path, self.cache, prefixes=prefixes)
+            found = cache.load_outline(data, self.plan_path, self.cache, prefixes=prefixes)
             self._outline = (data, found)
         return self._outline[1]
 
     def statuses_in(self, data: bytes) -> dict[str, Status]:
         """What another text of the plan, such as a committed one, says of its tasks."""
-        from runner.plan.cache import load_outline
-
-        found = load_outline(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        found = cache.load_outline(
+            data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
+        )
         return {task.id: task.status for task in reversed(found.tasks)}
 
     @property
-    def plan_file(self) -> PlanFile:
+    def plan_file(self) -> older_text.PlanFile:
         """The plan as git is asked about it."""
-        from runner.run.older_text import PlanFile
-
-        return PlanFile(self.plan_path, self.statuses_in)
+        return older_text.PlanFile(self.plan_path, self.statuses_in)
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
-        from runner.plan.cache import load_plan
-
-        plan = load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
+        plan = cache.load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
         return self.with_literals(plan)
 
     def with_literals(self, plan: Plan) -> Plan:
         """The plan, with every path that is a file here taken as it stands."""
-        from runner.plan.document import with_literals
-
-        return with_literals(plan, self._is_file)
+        return document.with_literals(plan, self._is_file)
 
     def _is_file(self, path: str) -> bool:
         """Whether a path that looks like a glob is a file: of the tree, the map or HEAD."""
@@ -190,31 +203,25 @@ class Project:
 
     @cached_property
     def _map_rows(self) -> frozenset[str]:
-        from runner.plan.ownership import OwnershipMap
-        from runner.writes.safe_io import read_beneath
-
-        rows = OwnershipMap.read(read_beneath(self.root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP).rows
+        rows = ownership.OwnershipMap.read(
+            safe_io.read_beneath(self.root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP
+        ).rows
         return frozenset(file for file, _ in rows)
 
     def _is_committed(self, path: str) -> bool:
-        from runner.repo.read import Repository
-
         commit = self.head().commit
-        with Repository.open(self.root) as repository:
+        with read.Repository.open(self.root) as repository:
             return bool(commit) and path in repository.tree_entries(commit, [path])
 
     def find_program(self, name: str) -> Path | None:
         """The program that a command of this project would start by this name."""
-        from runner.process.tools import which
-
-        return which(name, self._command_environment)
+        return tools.which(name, self._command_environment)
 
     @cached_property
     def _command_environment(self) -> Mapping[str, str]:
-        from runner.process.base import command_environment
-        from runner.process.environments import with_own_tools
-
-        return with_own_tools(command_environment(self.environ), self.root, may_use=lambda _: True)
+        return environments.with_own_tools(
+            base.command_environment(self.environ), self.root, may_use=lambda _: True
+        )
 
     def check(self) -> Reading:
         """The plan, its graph, and every problem of the file and of the graph together."""
@@ -223,12 +230,8 @@ class Project:
 
     def check_text(self, data: bytes, plan: Plan) -> Reading:
         """The same of a text that may not be written yet, and the plan that was read in it."""
-        from runner.plan.checks import check_plan
-        from runner.plan.graph import TaskGraph
-        from runner.plan.spans import Places as PlanPlaces
-
-        places = PlanPlaces(data, plan.path)
-        found = check_plan(
+        places = spans.Places(data, plan.path)
+        found = checks.check_plan(
             plan.tasks,
             places=places,
             found=lambda name: self.find_program(name) is not None,
@@ -236,19 +239,15 @@ class Project:
             strict_contracts=self.settings.strict_contracts,
         )
         if any(task.contracts for task in plan.tasks):
-            from runner.gates.contracts.entries import unreadable
-
-            found = (*found, *unreadable(plan.tasks, places))
+            found = (*found, *entries.unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
-        return Reading(data, plan, TaskGraph.of(plan.tasks), tuple(problems))
+        return Reading(data, plan, graph.TaskGraph.of(plan.tasks), tuple(problems))
 
     def check_sound(self) -> Reading:
         """The same of a plan that may run. Raises RunnerError with all that stops everything."""
         reading = self.check()
         if errors := [problem for problem in reading.problems if problem.stops_all]:
-            from runner.plan.diagnostic import refusal
-
-            raise refusal(errors, "nothing has run")
+            raise diagnostic.refusal(errors, "nothing has run")
         return reading
 
 

@@ -177,6 +177,20 @@ def imports_in_functions() -> int:
     )
 
 
+def lazy_modules(file: Path) -> set[tuple[str, str]]:
+    """Modules that a file loads at their first use: the name in the file, and the full one."""
+    return {
+        (target.id, node.value.args[0].value)
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "lazy_module"
+        and isinstance(node.value.args[0], ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
 def _own(node: ast.AST) -> Iterator[ast.AST]:
     """What is in a function and in no function within it."""
     for child in ast.iter_child_nodes(node):

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from house import circles, circles_at_start, parsed
+from house import circles, circles_at_start, imports_in_functions, lazy_modules, parsed
 
 ROOT = Path(__file__).parent.parent
 PRODUCT = sorted((ROOT / "runner").rglob("*.py"))
@@ -37,15 +37,16 @@ DOORS = {
 
 @cache
 def imports_at_runtime(file: Path) -> frozenset[str]:
-    """Top names of what a module imports anywhere, type checking aside."""
+    """Top names of what a module imports anywhere, later too; type checking aside."""
     tree = parsed(file)
     skipped = {
         id(inner)
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
+        for statement in node.body
+        for inner in ast.walk(statement)
     }
-    found: set[str] = set()
+    found = {name.partition(".")[0] for _, name in lazy_modules(file)}
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
@@ -72,6 +73,35 @@ def test_a_stranger_has_one_door() -> None:
     }
     assert {stranger for stranger, _ in users} == DOORS.keys()
     assert {(one, user) for one, user in users if not user.startswith(DOORS[one])} == set()
+
+
+def imports_for_types(file: Path) -> set[tuple[str, str]]:
+    """What a module imports where only the type checker looks: the name here, and the full one."""
+    found: set[tuple[str, str]] = set()
+    for node in parsed(file).body:
+        if not isinstance(node, ast.If) or ast.unparse(node.test) != "TYPE_CHECKING":
+            continue
+        for one in node.body:
+            if isinstance(one, ast.Import):
+                found |= {(alias.asname or alias.name, alias.name) for alias in one.names}
+            elif isinstance(one, ast.ImportFrom):
+                found |= {(a.asname or a.name, f"{one.module}.{a.name}") for a in one.names}
+    return found
+
+
+def test_what_is_loaded_late_is_what_its_types_say() -> None:
+    late = {(file, pair) for file in PRODUCT for pair in lazy_modules(file)}
+    assert len(late) > 100
+    assert {(file, pair) for file, pair in late if pair not in imports_for_types(file)} == set()
+
+
+MOST_IMPORTS_IN_FUNCTIONS = 150
+"""Where a name would collide, a library may be missing, or a file stands alone in a process."""
+
+
+def test_what_is_loaded_late_is_said_at_the_top_of_a_file() -> None:
+    """By `lazy_module`; an import in a function hides from its reader what a file needs."""
+    assert imports_in_functions() <= MOST_IMPORTS_IN_FUNCTIONS
 
 
 LINUX = (

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft, find_draft
+from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.child_record import end_orphan, forget_child, record_child
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
+from runner.lazy_module import lazy_module
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
 from runner.process.own_command import OwnCommand
@@ -35,9 +37,12 @@ if TYPE_CHECKING:
 
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
+    from runner.bridge import known_commands
     from runner.journal.draft_events import DraftProposed
     from runner.plan.document import Plan
     from runner.plan.outline import OutlineTask
+else:
+    known_commands = lazy_module("runner.bridge.known_commands")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
@@ -222,10 +227,10 @@ class IssueClone:
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of the draft that the plan, settings or manifests do not have already."""
-        from runner.bridge.known_commands import find_unknown
-
         project = self._open()
-        return find_unknown(project, _read_plan(project), read_plan(draft.text.encode(), "draft"))
+        return known_commands.find_unknown(
+            project, _read_plan(project), read_plan(draft.text.encode(), "draft")
+        )
 
     # --- what is done -------------------------------------------------------------------
 
@@ -333,22 +338,16 @@ def _parse(output: bytes) -> dict[str, object]:
 
 
 def _read_plan(project: Project) -> Plan:
-    from runner.app.draft.draft_checks import Target
-
     target = Target.of(project)
     return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
 
 
 def _read_bytes(project: Project) -> bytes:
-    from runner.app.draft.draft_checks import Target
-
     return Target.of(project).data
 
 
 def _read_base(project: Project, repository: Repository) -> frozenset[str]:
     """Ids of the plan as it was where the branch began: those tasks are not the issue's."""
-    from runner.app.draft.draft_checks import Target
-
     head = repository.git.ask("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/HEAD")
     onto = head.out.decode().strip() if head.exit == 0 else ""
     began = repository.merge_base("HEAD", onto) if onto else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.commands.catalogue import TABLE
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.task_ids import heading_of
 from runner.repo.head import PLANS, find_project
@@ -21,6 +22,8 @@ from runner.repo.head import PLANS, find_project
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
+else:
+    argparse = lazy_module("argparse")
 
 _EXAMPLES = """\
 examples:
@@ -123,8 +126,6 @@ def _commands() -> list[Known]:
 
 def _list_commands(name: str, module: str, summary: str) -> Iterator[Known]:
     """A command, then those below it."""
-    import argparse
-
     parser = argparse.ArgumentParser(prog=f"runner {name}")
     import_module(f"runner.commands.{module}").arguments(parser, name)
     yield _describe_command(name, summary, parser)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 
@@ -14,8 +15,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build import discovered_gates, suitability
+    from runner.commands.running import terminal_review
     from runner.plan.document import Plan
     from runner.project import Reading
+else:
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    suitability = lazy_module("runner.app.build.suitability")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
 
 
 def add_proof_flags(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +70,11 @@ def ask_trust(
 
     `again` is what to type to say so.
     """
-    from runner.app.build.suitability import require_trust
-    from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, Console
 
     with Console(level=NORMAL, colour=False) as console:
-        asker = find_asker(console, project.environ)
-        require_trust(project, plan, trusted=trusted, asker=asker, again=again)
+        asker = terminal_review.find_asker(console, project.environ)
+        suitability.require_trust(project, plan, trusted=trusted, asker=asker, again=again)
 
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
@@ -77,11 +82,9 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
 
     A flag that is None was not given.
     """
-    from runner.app.build.discovered_gates import take_up_default_gates
-
     given = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, given)
-    take_up_default_gates(project)
+    discovered_gates.take_up_default_gates(project)
     for note in project.loaded.notes:
         tell(f"note: {note}")
     return project

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING
 from runner import __version__
 from runner.commands.catalogue import TABLE, TOPICS
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
+    import textwrap
     from collections.abc import Iterable, Iterator, Mapping
+
+    from runner.commands.running import run_options
+    from runner.report import summary
+else:
+    run_options = lazy_module("runner.commands.running.run_options")
+    summary = lazy_module("runner.report.summary")
+    textwrap = lazy_module("textwrap")
 
 _RUN = (
     ("ID …", "only these tasks, and what they depend on"),
@@ -74,8 +83,6 @@ def _explain(topic: str, code: str | None) -> str:
 
 def _wrap(part: str) -> str:
     """One code of the page: its name, and its paragraphs below."""
-    import textwrap
-
     name, *paragraphs = (one for one in part.split("\n") if one)
     lines = (textwrap.fill(one, _WIDTH, break_long_words=False) for one in paragraphs)
     return "\n".join((name, *(textwrap.indent(one, "  ") for one in lines)))
@@ -125,20 +132,16 @@ def _head() -> Iterator[str]:
 
 def _run_options() -> str:
     """The options of `runner run`, as its own parser tells them."""
-    from runner.commands.running.run_options import arguments
-
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
     )
-    arguments(parser, "run")
+    run_options.arguments(parser, "run")
     return parser.format_help().rstrip()
 
 
 def _exit_codes() -> Iterator[str]:
-    from runner.report.summary import MEANING
-
     yield "exit codes:"
-    yield from _pairs((str(int(code)), meaning) for code, meaning in MEANING.items())
+    yield from _pairs((str(int(code)), meaning) for code, meaning in summary.MEANING.items())
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

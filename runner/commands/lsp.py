@@ -7,10 +7,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.editor import language_server
+else:
+    language_server = lazy_module("runner.editor.language_server")
 
 _EXAMPLES = """\
 examples:
@@ -31,9 +36,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     del given
     if find_spec("pygls") is None:
         raise RunnerError("the language server needs pygls", hint=_INSTALL)
-    from runner.editor.language_server import leave, serve
-
-    signal.signal(signal.SIGINT, lambda *_: leave(ExitCode.INTERRUPTED))
-    code = ExitCode.OK if serve(environ) else ExitCode.FAILED
-    leave(code)
+    signal.signal(signal.SIGINT, lambda *_: language_server.leave(ExitCode.INTERRUPTED))
+    code = ExitCode.OK if language_server.serve(environ) else ExitCode.FAILED
+    language_server.leave(code)
     return code

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
 from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
+else:
+    task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 
 def add_arguments(parser: argparse.ArgumentParser, examples: str, *, needed: bool = True) -> None:
@@ -30,7 +34,5 @@ def add_verbose(parser: argparse.ArgumentParser) -> None:
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.task_inquiry import find_one_task
-
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    return find_one_task(project, given.id)
+    return task_inquiry.find_one_task(project, given.id)

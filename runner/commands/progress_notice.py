@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ PATIENCE = 2.0
 @contextmanager
 def patience(doing: str, seconds: float = PATIENCE) -> Iterator[None]:
     """Say once what is being done, if it is not done after so many seconds."""
-    from threading import Timer
-
     timer = Timer(seconds, lambda: print(f"still {doing} …", file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()

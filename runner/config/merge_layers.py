@@ -11,6 +11,7 @@ from runner.config.stack import parse_toml
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
 from runner.text.display import display
 from runner.text.width import caret
@@ -18,6 +19,10 @@ from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.config import schema
+else:
+    schema = lazy_module("runner.config.schema")
 
 YOURS = frozenset(
     {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
@@ -250,9 +255,7 @@ def _validate(one: _Opened, known: Sequence[str]) -> tuple[dict[str, object], Se
     values = {name: value for name, value in one.values.items() if name in known}
     if not values:
         return {}, ()
-    from runner.config.schema import validate_layer
-
-    found, mistakes = validate_layer(values)
+    found, mistakes = schema.validate_layer(values)
     problems = [
         _Problem(
             one.where(_with_places(path)),

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from runner.config import registries as hosts
 from runner.config.permissions import TOOLS, names_a_tool
 from runner.config.sizes import bytes_of, parse_supply
+from runner.lazy_module import lazy_module
 from runner.model import Network, ReviewMode
+
+if TYPE_CHECKING:
+    import re2
+
+    from runner.secrets import load_rules, patterns
+else:
+    load_rules = lazy_module("runner.secrets.load_rules")
+    patterns = lazy_module("runner.secrets.patterns")
+    re2 = lazy_module("re2")
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(
@@ -154,23 +164,18 @@ def server_name(value: str) -> str:
 
 def format_name(value: str) -> str:
     """What stands in `[REDACTED:name]`; a taken name would tell of another format."""
-    from runner.secrets.load_rules import builtin_shapes
-
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
         raise ValueError("must be named with small letters, digits and -, at most 40")
-    if any(value == shape.name for shape in builtin_shapes()):
+    if any(value == shape.name for shape in load_rules.builtin_shapes()):
         raise ValueError("is a built-in format; take another name")
     return value
 
 
 def linear_expression(value: str) -> str:
     """An expression that is searched for in linear time (RE2), and has a bound of its own."""
-    import re2  # raised by `linear`, whose Protocol knows the size of no program
-
-    from runner.secrets.patterns import linear
-
     try:
-        compiled = linear(value)
+        compiled = patterns.linear(value)
+    # raised by `linear`, whose Protocol knows the size of no program
     except re2.error as error:
         raise ValueError(f"is no expression of RE2: {error}") from None
     if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:

@@ -16,16 +16,23 @@ from typing import TYPE_CHECKING
 from runner.config import layers, values
 from runner.config.paths import Places
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from runner.config import merge_layers, settings_cache
     from runner.config.shell_rules import Permission
     from runner.config.values import McpServer
     from runner.model import Task
+    from runner.secrets import load_rules
     from runner.secrets.load_rules import Shape
+else:
+    load_rules = lazy_module("runner.secrets.load_rules")
+    merge_layers = lazy_module("runner.config.merge_layers")
+    settings_cache = lazy_module("runner.config.settings_cache")
 
 MINUTE = 60.0
 
@@ -336,13 +343,9 @@ def load_settings(
     given = layers.gather(root, Places.of(environ), environ, flags, SETTABLE)
     if all(values.is_plain(layer) for layer in given):
         return _make_loaded(values.plainly_merged(given))
-    from runner.config import settings_cache
-
     key = settings_cache.key_of(given, NAMES)
     found = settings_cache.read(cache, key)
     if found is None:
-        from runner.config import merge_layers
-
         found = merge_layers.merge_layers(given, SETTABLE)
         settings_cache.write(cache, key, found)
     return _make_loaded(found)
@@ -358,6 +361,4 @@ def _make_loaded(merged: values.Merged) -> Loaded:
 def take_up_secret_formats(settings: Settings) -> None:
     """Let the formats of these settings hold in this process: whatever it tells is redacted."""
     if formats := (*settings.secret_formats, *settings.secret_formats_floor):
-        from runner.secrets.load_rules import add_shapes
-
-        add_shapes(formats)
+        load_rules.add_shapes(formats)

@@ -14,11 +14,15 @@ import stat
 from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import tomllib
     from collections.abc import Iterator
     from pathlib import Path
+else:
+    tomllib = lazy_module("tomllib")
 
 
 MOST_BYTES = 1 << 20
@@ -312,8 +316,6 @@ def parse_toml(text: str) -> dict[str, object]:
 
     Raises ValueError that says what is wrong, and where, as tomllib does: `(at line 3, column 5)`.
     """
-    import tomllib
-
     for number, line in enumerate(text.splitlines(), 1):
         if line.count(".") > _MOST_DOTS:
             raise ValueError(f"too many dots (at line {number}, column 1)")

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 from runner.config.layers import Layer, Origin
 from runner.config.shell_rules import Permission, Permit
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from runner.secrets import load_rules
+else:
+    load_rules = lazy_module("runner.secrets.load_rules")
 
 
 GATE_KEYS = ("command", "seconds", "network", "types")
@@ -104,9 +109,9 @@ def _to_field_type(name: str, value: Any) -> Any:
             for rule in value
         )
     if name in ("secret_formats", "secret_formats_floor"):
-        from runner.secrets.load_rules import shape_of
-
-        return tuple(shape_of({**table, "redacts": name == "secret_formats"}) for table in value)
+        return tuple(
+            load_rules.shape_of({**table, "redacts": name == "secret_formats"}) for table in value
+        )
     if name == "mcp":
         return tuple(_server(each, table) for each, table in value.items())
     return tuple(value) if isinstance(value, list) else value

@@ -7,11 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from runner.journal import decisions
     from runner.model import Decision
+else:
+    decisions = lazy_module("runner.journal.decisions")
 
 PATH = "artifacts/build/DECISIONS.md"
 _HEADING = re.compile(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b.*$", re.MULTILINE)
@@ -58,9 +62,7 @@ def read_decisions(text: str) -> tuple[Recorded, ...]:
 
 
 def _entry(number: int, section: str) -> Recorded | None:
-    from runner.journal.decisions import parse_decisions
-
-    told = parse_decisions("\n".join(_block(section.replace("\r\n", "\n"))))
+    told = decisions.parse_decisions("\n".join(_block(section.replace("\r\n", "\n"))))
     if not told:
         return None
     blank = {
@@ -80,13 +82,11 @@ def _block(section: str) -> Iterator[str]:
 
     Where a paragraph behind an empty line begins with no field, it is prose, and belongs to none.
     """
-    from runner.journal.decisions import begins_field
-
     first, *others = re.split(r"\n[ \t]*(?:\n[ \t]*)+", section.strip("\n"))
     yield from first.split("\n")
     for paragraph in others:
         lines = paragraph.split("\n")
-        if begins_field(lines[0]):
+        if decisions.begins_field(lines[0]):
             yield from lines
 
 

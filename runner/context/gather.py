@@ -16,6 +16,7 @@ from runner.context.tree import Tree
 from runner.errors import RunnerError
 from runner.impact.targets import target_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Kind, kind_of, moves_data
@@ -28,10 +29,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
+    from runner.context import import_neighbours, index, outline_cache
     from runner.context.decisions import Recorded
     from runner.context.files import ContextFile
     from runner.context.patterns import MatchedPattern
     from runner.model import Task, TaskPlan
+else:
+    import_neighbours = lazy_module("runner.context.import_neighbours")
+    index = lazy_module("runner.context.index")
+    outline_cache = lazy_module("runner.context.outline_cache")
 
 
 _MOST_OF_A_FOLDER = 6
@@ -132,9 +138,6 @@ def surroundings_of(
     """
     # these read source, which takes more to import than a run with nothing to do has time for
     from runner.context.files import Wanted, context_files
-    from runner.context.import_neighbours import Neighbours, around
-    from runner.context.index import file_index
-    from runner.context.outline_cache import outlines_of
 
     kind = kind_of(task, plan.type if plan else "")
     planned = tuple(dict.fromkeys((*plan.files, *plan.context))) if plan else ()
@@ -147,11 +150,11 @@ def surroundings_of(
         told=frozenset(one.path for one in proving),
     )
     own = _own(task, planned, tree)
-    with outlines_of(tree, cache) as outlines:
-        neighbours = Neighbours(tree, outlines)
+    with outline_cache.outlines_of(tree, cache) as outlines:
+        neighbours = import_neighbours.Neighbours(tree, outlines)
         shown = context_files(tree, neighbours, wanted, settings.context_tokens)
-        near = around(neighbours, own[:_MOST_ASKED], users_first=False)
-        lines = file_index(outlines.by_path, task, seeds=own, near=near)
+        near = import_neighbours.around(neighbours, own[:_MOST_ASKED], users_first=False)
+        lines = index.file_index(outlines.by_path, task, seeds=own, near=near)
     return GatheredContext(
         kind=kind,
         tests=proving,

@@ -13,15 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import yaml
+
     from runner.config.settings import Settings
     from runner.context.tree import Tree
     from runner.plan.task_types import Kind
+else:
+    yaml = lazy_module("yaml")
 
 FILE = "SKILL.md"
 CHECK = "skills"
@@ -163,8 +168,6 @@ def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Fi
 
 def _fields(front: str) -> dict[str, object] | tuple[int, str]:
     """The fields of a front matter; or the line that is no YAML, and why. Border to PyYAML."""
-    import yaml
-
     try:
         read = yaml.safe_load(front)
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.editor.source_text import Place, Span, span_on
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.patterns import pattern_id
 from runner.plan.task_ids import task_id
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from runner.editor.open_plan import OpenPlan
     from runner.editor.source_text import SourceText
     from runner.model import Task
+    from runner.repo import read
+else:
+    read = lazy_module("runner.repo.read")
 
 _ID = re.compile(
     r"(?<![\w/.\-])(?:TASK[ _-]*\d+|T-?\d+|[A-Za-z][A-Za-z0-9_]*[ _-]?\d+)(?![\w/])(?!-\w)(?!\.\w)",
@@ -224,8 +228,6 @@ def _is_known(plan: OpenPlan, id_: str, view: View | None) -> bool:
         known.status is not Status.PENDING or known.commit or known.last_attempt or known.spec
     ):
         return True
-    from runner.repo.read import Repository
-
-    with Repository.open(plan.root) as repository:
+    with read.Repository.open(plan.root) as repository:
         head = repository.head().commit
         return any(one.task == id_ for one in (repository.log_trailers(head) if head else ()))

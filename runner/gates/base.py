@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Verdict
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
+    from runner.process import other_trees
     from runner.process.base import Place, Ran, Sandbox
+else:
+    other_trees = lazy_module("runner.process.other_trees")
 
 
 INTEGRITY = "integrity"
@@ -272,12 +276,10 @@ def _bounds(check: Check, bench: GateContext) -> Bounds:
 
 def _others(bench: GateContext) -> tuple[str, ...]:
     """Work trees of other repositories that the sandbox hid."""
-    from runner.process.other_trees import other_trees
-
     environ = bench.environment
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     read = tuple(Path(path).expanduser() for path in bench.settings.sandbox_read)
-    return other_trees(str(bench.place.shown), where, read)
+    return other_trees.other_trees(str(bench.place.shown), where, read)
 
 
 def _network_of(check: Check, bench: GateContext) -> Network:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.config.default_gates import is_declared, nothing_to_check
-from runner.gates import script_targets
+from runner.gates import base_result, script_targets
 from runner.gates.base import Check, Proved
 from runner.gates.base_result import earlier
 from runner.gates.check_run import try_or_stand
@@ -238,8 +238,6 @@ def prove(check: Check, bench: GateContext) -> Proved:
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
         return Proved(skipped, trial.notes())
     if not trial.passed:
-        from runner.gates import base_result
-
         return base_result.evaluate_failure(trial, bench)
     refusals = old_gate_findings(trial, bench)
     changed = () if refusals else script_targets.findings(check, bench)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.gates import base_result, coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
+from runner.gates.commands import make_refused_proof
 from runner.gates.junit import TestOutcome
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
@@ -58,8 +59,6 @@ def prove(check: Check, bench: GateContext) -> Proved:
     task's contract (`check.task`) may fail as it did before the change.
     """
     if not check.task and (word := bypass_of(check.command)):
-        from runner.gates.commands import make_refused_proof
-
         return make_refused_proof(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
     early = _too_early(check, bench)
     first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench))
@@ -108,8 +107,6 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
             bench.ran[first.check.id] = again
             return _flaky(first, again)
     if first.check.task:
-        from runner.gates import base_result
-
         return base_result.evaluate_failure(first, bench)
     return Proved(first.proof, first.findings())
 

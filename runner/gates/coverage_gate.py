@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.base import Check, Proved, command_limits
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Proof, ProvenBy, Severity, Verdict, digest_of
 from runner.model.grades import proof_kind
 from runner.plan.globs import is_glob, matches
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
+    from runner.gates.coverage import lines, measurements, percent
     from runner.gates.coverage.percent import Weighed, Weight
     from runner.model import Coverage, Observed, Task
+else:
+    lines = lazy_module("runner.gates.coverage.lines")
+    measurements = lazy_module("runner.gates.coverage.measurements")
+    percent = lazy_module("runner.gates.coverage.percent")
 
 
 _WORD = re.compile(r"[\w./@+:-]+")
@@ -98,18 +104,18 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 def prove(check: Check, bench: GateContext) -> Proved:
     """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
-    from runner.gates.coverage.lines import make_observed_rows, own_lines, together
-    from runner.gates.coverage.measurements import read_measurement, source
-    from runner.gates.coverage.percent import weigh
-
     if _tests_failed(bench):
         return Proved(None)
     start = effects.monotonic()
-    content = partial(source, bench)
-    each = {one.id: read_measurement(one.id, bench) for one in bench.task.test_contracts}
-    whole = together(each.values())
-    rows = tuple(row for id_, one in each.items() for row in make_observed_rows(id_, one, content))
-    weight = weigh(own_lines(bench), whole, bench.after)
+    content = partial(measurements.source, bench)
+    each = {
+        one.id: measurements.read_measurement(one.id, bench) for one in bench.task.test_contracts
+    }
+    whole = lines.together(each.values())
+    rows = tuple(
+        row for id_, one in each.items() for row in lines.make_observed_rows(id_, one, content)
+    )
+    weight = percent.weigh(lines.own_lines(bench), whole, bench.after)
     coverage, findings = _evaluate(check, bench, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
     return Proved(proof, findings, coverage, rows, whole.tools)
@@ -143,7 +149,6 @@ def _evaluate(
 def _find_unmeasured(
     check: Check, weight: Weight, missing: tuple[str, ...], severity: Severity
 ) -> Iterable[Finding]:
-    from runner.gates.coverage.percent import why_unmeasured
 
     for language, path, needed in weight.unmeasured:
         if language == "Python" and missing:
@@ -151,7 +156,7 @@ def _find_unmeasured(
             continue
         yield Finding(
             check=check.id,
-            message=f"coverage could not be measured: {why_unmeasured(language, needed)}",
+            message=f"coverage could not be measured: {percent.why_unmeasured(language, needed)}",
             path=path,
             severity=severity,
             hint=needed,

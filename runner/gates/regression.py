@@ -12,7 +12,8 @@ from dataclasses import field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests, proof_cache, shim
+from runner.gates import contract_tests, contracts, proof_cache, shim
+from runner.gates.contracts import contract_checks
 from runner.gates.registry import Proven, together
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
@@ -236,8 +237,6 @@ def _check(traced: Traced, bench: GateContext) -> Check:
     """The other task's check as one about this change."""
     checks = contract_tests.checks(traced.task, bench.settings)
     if traced.is_contract:
-        from runner.gates import contracts
-
         checks = contracts.checks(traced.task, bench.settings)
     check = next(one for one in checks if one.id == traced.name)
     return replace(check, id=traced.check, task=traced.task.id)
@@ -246,8 +245,6 @@ def _check(traced: Traced, bench: GateContext) -> Check:
 def _prove(traced: Traced, bench: GateContext) -> Proved:
     check = _check(traced, bench)
     if traced.is_contract:
-        from runner.gates.contracts import contract_checks
-
         return contract_checks.prove_for_other_task(check, traced.task, bench)
     return contract_tests.prove(check, bench)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import Check, Proved
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row, is_written_in
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
+    from runner.gates import test_answers, tool_names
     from runner.gates.base import GateContext
     from runner.gates.tool_names import Named
     from runner.model import Change, Task
+    from runner.text import literals
+else:
+    literals = lazy_module("runner.text.literals")
+    test_answers = lazy_module("runner.gates.test_answers")
+    tool_names = lazy_module("runner.gates.tool_names")
 
 CHECK = "knows-tests"
 _LARGEST = 2_000_000
@@ -71,21 +78,19 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 def _recite(bench: GateContext) -> Iterator[Finding]:
     """Answers of tests that a change writes into the product instead of what finds them."""
-    from runner.gates.test_answers import answers_in, recitals
-    from runner.text.literals import Source
 
-    def read(path: str, content: bytes | None) -> Source:
+    def read(path: str, content: bytes | None) -> literals.Source:
         hashes = is_written_in(path, "python")
-        return Source((content or b"").decode("utf-8", "replace"), hashes=hashes)
+        return literals.Source((content or b"").decode("utf-8", "replace"), hashes=hashes)
 
     for change in bench.changes:
         if change.content is None or not code_row(change.path) or not _is_product(change, bench):
             continue
         known = {
             (one.given, one.answers)
-            for one in answers_in(read(change.path, bench.before(change.path)))
+            for one in test_answers.answers_in(read(change.path, bench.before(change.path)))
         }
-        new = answers_in(read(change.path, change.content))
+        new = test_answers.answers_in(read(change.path, change.content))
         if all((one.given, one.answers) in known for one in new):
             continue
         given = [one.given[0].strip("[]").partition(",")[0].encode() for one in new]
@@ -94,7 +99,7 @@ def _recite(bench: GateContext) -> Iterator[Finding]:
             for path, content in _find_tests(bench)
             if code_row(path) and any(one in content for one in given)
         ]
-        for one in recitals(new, tests):
+        for one in test_answers.recitals(new, tests):
             if (one.given, one.answers) not in known:
                 yield _tell_recited(", ".join(one.given), change.path, one.line, bench)
 
@@ -141,13 +146,16 @@ def _named_path(line: bytes) -> str:
 
 def _ask_of_tests(bench: GateContext) -> Iterator[Finding]:
     """Conditions on a variable that tests set, that no code asked for and no plan speaks of."""
-    from runner.gates.tool_names import variables_asked
-
     for change in bench.changes:
         if change.content is None or not _is_product(change, bench):
             continue
-        former = {one.name for one in variables_asked(change.path, bench.before(change.path))}
-        asked = {(one.name, one.line): one for one in variables_asked(change.path, change.content)}
+        former = {
+            one.name for one in tool_names.variables_asked(change.path, bench.before(change.path))
+        }
+        asked = {
+            (one.name, one.line): one
+            for one in tool_names.variables_asked(change.path, change.content)
+        }
         for one in asked.values():
             if one.name in former or _speaks_of(one.name, bench.task):
                 continue
@@ -199,10 +207,10 @@ def _is_product(change: Change, bench: GateContext) -> bool:
 
 
 def _find_added_names(change: Change, bench: GateContext) -> Iterator[Named]:
-    from runner.gates.tool_names import names_of_tests
-
-    known = Counter(one.code for one in names_of_tests(change.path, bench.before(change.path)))
-    for one in names_of_tests(change.path, change.content):
+    known = Counter(
+        one.code for one in tool_names.names_of_tests(change.path, bench.before(change.path))
+    )
+    for one in tool_names.names_of_tests(change.path, change.content):
         if known[one.code]:
             known[one.code] -= 1
         else:

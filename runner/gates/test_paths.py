@@ -6,9 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language, is_written_in, language_of
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from runner.plan.shell import exit_status, programs
+else:
+    exit_status = lazy_module("runner.plan.shell.exit_status")
+    programs = lazy_module("runner.plan.shell.programs")
 
 _FOLDER = re.compile(
     r"(?:\A|/)(?:tests?|__tests__|__mocks__|specs?|e2e|testdata|fixtures)/", re.IGNORECASE
@@ -59,12 +65,9 @@ def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
 
 def _without_readers(line: str) -> str:
     """A line without its commands that only look at files; what is no shell line, as it is."""
-    from runner.plan.shell.exit_status import commands_of
-    from runner.plan.shell.programs import program_of
-
-    for command in commands_of(line):
+    for command in exit_status.commands_of(line):
         # what stands in a substitution runs, whoever reads what it prints
-        if not _INNER.search(command.text) and program_of(command).name in _READERS:
+        if not _INNER.search(command.text) and programs.program_of(command).name in _READERS:
             line = line.replace(command.text, " ", 1)
     return line
 

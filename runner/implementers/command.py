@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.implementers.base import CHECK, Answer, Said
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.base import ImplementerContext
+    from runner.journal import decisions
     from runner.model import Decision, Task
     from runner.process.base import Ran
+else:
+    decisions = lazy_module("runner.journal.decisions")
 
 
 _MOST_READ = 1 << 20
@@ -93,17 +97,17 @@ def output_of(ran: Ran) -> str:
 
 def summary_of(ran: Ran) -> str:
     """The last line that a command said, beside the decisions that it told."""
-    from runner.journal.decisions import without_decisions
-
-    lines = [line.strip() for line in without_decisions(ran.tail).splitlines() if line.strip()]
+    lines = [
+        line.strip() for line in decisions.without_decisions(ran.tail).splitlines() if line.strip()
+    ]
     return lines[-1][:_LONGEST_SUMMARY] if lines else ""
 
 
 def decisions_in(*texts: str) -> tuple[Decision, ...]:
     """The decisions that texts report, each once, in their order."""
-    from runner.journal.decisions import parse_decisions
-
-    return tuple(dict.fromkeys(found for text in texts for found in parse_decisions(text)))
+    return tuple(
+        dict.fromkeys(found for text in texts for found in decisions.parse_decisions(text))
+    )
 
 
 def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_module import lazy_module
 from runner.process.own_command import OwnCommand
 from runner.text.display import display
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from runner.journal import lock
     from runner.journal.lock import Holder
     from runner.mcp_server.tools import Arguments, Tool
+else:
+    lock = lazy_module("runner.journal.lock")
 
 MOST_BYTES = 1 << 20
 """Bytes of one answer: more is no help to whoever reads it, and is refused with how to ask less."""
@@ -122,11 +126,10 @@ class Caller:
 
     def _holder(self) -> Holder | None:
         """The run that has the project's lock. Raises RunnerError where there is no project."""
-        from runner.journal.lock import RunLock
         from runner.project import BUILD, Project
 
         project = Project.open(self._folder, self._environ, plan_needed=False)
-        return RunLock(project.root / BUILD).holder()
+        return lock.RunLock(project.root / BUILD).holder()
 
     def _told_end(self, ended: OwnCommand, code: int) -> Answer:
         """How a run ended: its summary, and the last of what it said."""

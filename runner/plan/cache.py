@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import runner
 from runner import effects
+from runner.lazy_module import lazy_module
 from runner.model import Severity
 from runner.plan import section_codec
 from runner.plan.outline import (
@@ -34,10 +35,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Spec, Task
+    from runner.plan import document, markdown, plain_sections
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
     from runner.plan.outline import Found
     from runner.plan.sections import Reader, Section
+else:
+    document = lazy_module("runner.plan.document")
+    markdown = lazy_module("runner.plan.markdown")
+    plain_sections = lazy_module("runner.plan.plain_sections")
 
 _FORMAT = 11
 _OUTLINE = "outline.json"
@@ -110,8 +116,6 @@ def load_plan(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Plan:
     """The whole plan, as `read_plan` gives it; only sections that changed are parsed."""
-    from runner.plan.document import plan_of
-
     stamp = _stamp(path, prefixes)
     learner = _Learner(data, path, prefixes, remember=True)
     outline = _outline(learner, cache_folder)
@@ -133,7 +137,7 @@ def load_plan(
     if learner.learnt or len(used) != len(kept):
         _write(cache_folder, _PLAN, stamp, used)
         _write(cache_folder, _DIGESTS, stamp, section_codec.plain_digests(specs))
-    return plan_of(data, path, sections)
+    return document.plan_of(data, path, sections)
 
 
 class _Learner:
@@ -154,9 +158,7 @@ class _Learner:
 
     def read(self, found: Found, *, keep: bool = False) -> Section:
         """A section that was found: of a plain one the lines are enough."""
-        from runner.plan.plain_sections import read_plain
-
-        plain = read_plain(self.data, found) if found.known is None else None
+        plain = plain_sections.read_plain(self.data, found) if found.known is None else None
         if plain is None:
             return self.parse(found.start, found.first_line, keep=keep)
         self.learnt += 1
@@ -164,7 +166,6 @@ class _Learner:
 
     def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
         """The section that begins at a byte; with `keep` it may be asked for once more."""
-        from runner.plan.markdown import Cuts
         from runner.plan.sections import Reader, section_at
 
         self.learnt += 1
@@ -172,7 +173,7 @@ class _Learner:
         if known is not None:
             return known
         if self._reader is None:
-            self._reader = Reader(self.path, self.prefixes, Cuts(self.data))
+            self._reader = Reader(self.path, self.prefixes, markdown.Cuts(self.data))
         # the piece behind a section is read to know where it ends: it often begins the next one
         ahead = self._ahead if self._ahead_at == offset else None
         section, self._ahead = section_at(self.data, offset, line, self._reader, ahead)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_module import lazy_module
 from runner.text.wording import nearest
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "status": ("Status",),
@@ -141,6 +147,4 @@ def suggest_name(name: str) -> str:
 @lru_cache(maxsize=1024)
 def is_mistyped(name: str) -> bool:
     """Whether an unknown name is so near to a known one that a field must have been meant."""
-    from difflib import get_close_matches
-
-    return bool(get_close_matches(stem(name), _stems(), n=1, cutoff=_NEAR))
+    return bool(difflib.get_close_matches(stem(name), _stems(), n=1, cutoff=_NEAR))

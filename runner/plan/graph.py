@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from runner.model import Task
+else:
+    nx = lazy_module("networkx")
 
 
 class TaskGraph:
@@ -69,35 +72,25 @@ class TaskGraph:
 
         Raises RunnerError when tasks depend on each other in a circle.
         """
-        import networkx as nx
-
         self._refuse_cycles()
         return tuple(nx.lexicographical_topological_sort(self._graph, key=self._place.__getitem__))
 
     def batches(self) -> tuple[tuple[str, ...], ...]:
         """Tasks in rounds: each round needs only what the rounds before it made."""
-        import networkx as nx
-
         self._refuse_cycles()
         rounds = nx.topological_generations(self._graph)
         return tuple(tuple(sorted(each, key=self._place.__getitem__)) for each in rounds)
 
     def ancestors(self, task_id: str) -> tuple[str, ...]:
         """All that this task needs, directly or not, in the order of the plan."""
-        import networkx as nx
-
         return self._sort(nx.ancestors(cast("nx.Graph[object]", self._graph), task_id))
 
     def descendants(self, task_id: str) -> tuple[str, ...]:
         """All that need this task, directly or not, in the order of the plan."""
-        import networkx as nx
-
         return self._sort(nx.descendants(cast("nx.Graph[object]", self._graph), task_id))
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """One circle of each knot of tasks: every task needs the next, the last one the first."""
-        import networkx as nx
-
         found: list[tuple[str, ...]] = []
         for knot in nx.strongly_connected_components(self._graph):
             first = min(knot, key=self._place.__getitem__)
@@ -149,8 +142,6 @@ class TaskGraph:
 
     @cached_property
     def _graph(self) -> nx.DiGraph[str]:
-        import networkx as nx
-
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(self._needs)
         graph.add_edges_from(
@@ -162,8 +153,6 @@ class TaskGraph:
         return tuple(sorted(cast("Iterable[str]", ids), key=self._place.__getitem__))
 
     def _refuse_cycles(self) -> None:
-        import networkx as nx
-
         if nx.is_directed_acyclic_graph(self._graph):
             return
         circle = self.cycles()[0]

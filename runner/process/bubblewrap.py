@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Network
 from runner.process import mounts, seccomp
 from runner.process.base import Prepared
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.process.base import Command, Place
-    from runner.process.egress.server import EgressServer
+    from runner.process.egress import server
+else:
+    server = lazy_module("runner.process.egress.server")
 
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
@@ -123,13 +126,11 @@ class Bubblewrap:
         )
 
 
-def _door(command: Command) -> EgressServer | None:
+def _door(command: Command) -> server.EgressServer | None:
     """The way to registries, where the command asks for that."""
     if command.network is not Network.REGISTRIES:
         return None
-    from runner.process.egress.server import EgressServer
-
-    return EgressServer(command.limits.registries)
+    return server.EgressServer(command.limits.registries)
 
 
 def _sockets(network: Network) -> Sockets:

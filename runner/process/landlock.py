@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
@@ -34,9 +35,12 @@ from runner.process.seccomp import Sockets
 from runner.process.tools import NAMES, capture, tool_paths
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterator
 
     from runner.process.base import Command, Place
+else:
+    threading = lazy_module("threading")
 
 OLDEST = 3
 """Before Linux 6.2, Landlock let any file be truncated, and files never change folders."""
@@ -203,8 +207,6 @@ def _allow(ruleset: int, path: str, access: int) -> None:
 
 def probe(read: tuple[Path, ...]) -> Landlock | str:
     """Landlock as it works on this machine, or the reason why it does not: a process is started."""
-    import threading
-
     if sys.platform != "linux":
         return "Landlock is a part of Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()

@@ -16,13 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.secrets.redact import StreamRedactor
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
     from runner.model import Digest
-    from runner.secrets.redact import StreamRedactor
 
 
 TAIL = 4096
@@ -100,8 +100,6 @@ class Output:
     def _redactor_now(self) -> StreamRedactor:
         """Made with the first bytes: a command that says nothing costs none."""
         if self._redactor is None:
-            from runner.secrets.redact import StreamRedactor
-
             self._redactor = StreamRedactor(self._known_secrets)
         return self._redactor
 
@@ -371,8 +369,6 @@ def redact_end(window: bytes, shown: int, known: Collection[str], *, whole: bool
     first byte that belongs to none. `whole` says that nothing follows the window; otherwise its
     last line, if it is unfinished, is left out.
     """
-    from runner.secrets.redact import StreamRedactor
-
     begin = _TOKEN.match(window)
     start = begin.end() if begin else 0
     first = max(start, len(window) - shown)

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.tools import which
 
 if TYPE_CHECKING:
+    from runner.process import bubblewrap, landlock, seatbelt
     from runner.process.base import Command, Place, Sandbox
+else:
+    bubblewrap = lazy_module("runner.process.bubblewrap")
+    landlock = lazy_module("runner.process.landlock")
+    seatbelt = lazy_module("runner.process.seatbelt")
 
 WORDS = ("auto", "bubblewrap", "landlock", "seatbelt", "none")
 _HINTS = {
@@ -165,16 +171,10 @@ def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
 def _probe(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
     """What was found to work, or why it does not; for `auto` the best that does."""
     if wanted == "bubblewrap":
-        from runner.process import bubblewrap
-
         return bubblewrap.probe(read)
     if wanted == "landlock":
-        from runner.process import landlock
-
         return landlock.probe(read)
     if wanted == "seatbelt":
-        from runner.process import seatbelt
-
         return seatbelt.probe(read)
     found = _probe("bubblewrap", read)
     if not isinstance(found, str):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.lazy_dataclass import dataclass
 from runner.model import Network
-from runner.process.base import Prepared
+from runner.process.base import Command, Place, Prepared, command_environment
 from runner.process.limits import ulimits
 from runner.process.mounts import alternates, find_hidden_folders, real
 from runner.process.other_trees import other_trees
@@ -32,7 +32,6 @@ from runner.process.tools import NAMES, capture, tool_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.process.base import Command, Place
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
 """The system's own; one that a PATH names might be anybody's."""
@@ -242,8 +241,6 @@ def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
 
 
 def _try_one(found: Seatbelt, top: Path, argv: tuple[str, ...]) -> tuple[int, bytes]:
-    from runner.process.base import Command, Place, command_environment
-
     place = Place(top / "tree", top / "shown", top / "box")
     prepared = found.enclose(Command(argv, place, command_environment(os.environ)))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -117,7 +118,5 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
 
 def _tell(repository: Repository, box: Path) -> dict[str, str]:
     """The person's own configuration, and nothing of the repository's."""
-    import os
-
     _, told = lay_apart(repository, box, os.environ)
     return {**told, "GIT_TERMINAL_PROMPT": "0"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.repo.alternates import Lender
 from runner.repo.git import Git, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
@@ -18,12 +19,17 @@ from runner.repo.trees import EMPTY, Prefix, diff_trees, tree_entries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from runner.repo import configuration, landed_commits, repo_state
     from runner.repo.configuration import Configuration, Identity, Signing
     from runner.repo.head import Folders, Head
     from runner.repo.landed_commits import LandedCommit
     from runner.repo.repo_state import RepoState
     from runner.repo.tree_files import StatCache
     from runner.repo.trees import TreeChange, TreeEntry
+else:
+    configuration = lazy_module("runner.repo.configuration")
+    landed_commits = lazy_module("runner.repo.landed_commits")
+    repo_state = lazy_module("runner.repo.repo_state")
 
 
 class Repository:
@@ -119,24 +125,18 @@ class Repository:
 
     def state(self) -> RepoState:
         """What a person's repository is like now."""
-        from runner.repo.repo_state import read_state
-
         head = self.head()
-        found = read_state(self.quiet(), head, self.configuration(), self.prefix)
+        found = repo_state.read_state(self.quiet(), head, self.configuration(), self.prefix)
         if head.beneath is None:
             return found
-        from runner.repo.repo_state import beside_waiting
-
-        return beside_waiting(self, found)
+        return repo_state.beside_waiting(self, found)
 
     def configuration(self) -> Configuration:
         """Git's configuration, read once and again with each `state()`."""
         return self._configuration or self._look_at_configuration()
 
     def _read_configuration(self) -> Configuration:
-        from runner.repo.configuration import read_configuration
-
-        return read_configuration(self.git)
+        return configuration.read_configuration(self.git)
 
     def identity(self) -> Identity:
         """Who commits; `invented` when nobody is configured."""
@@ -264,18 +264,14 @@ class Repository:
 
     def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
         """Commits of tasks that `tip` reaches, and `since` does not, newest first."""
-        from runner.repo.landed_commits import find_landed_commits
-
-        return find_landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
+        return landed_commits.find_landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
 
     def find_landing(
         self, tip: str, task: str, attempt: int, *, since: str | None = None, limit: int = 2000
     ) -> str | None:
         """The commit that landed an attempt, looked for from `tip` back over `limit` commits."""
-        from runner.repo.landed_commits import find_landed_commits
-
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
-        found = find_landed_commits(self.git, tips, limit)
+        found = landed_commits.find_landed_commits(self.git, tips, limit)
         wanted = (task, attempt, False)
         said = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
         return next((commit for commit, told in said if told == wanted), None)

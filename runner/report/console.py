@@ -10,6 +10,7 @@ from threading import RLock, get_ident
 from typing import TYPE_CHECKING, TextIO
 
 from runner.journal.events import AttemptFinished, AttemptStarted, GateCompleted, GateStarted
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.report.event_lines import COLOURS, event_lines, output_line
 from runner.text.wording import attempt_folder
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.report.eta import Work
     from runner.report.event_lines import Paint
+    from runner.run import worker_setup
+else:
+    worker_setup = lazy_module("runner.run.worker_setup")
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
 _NOBODY = -1
@@ -208,7 +212,9 @@ class Console:
 
 def _implementers_log(record: Record) -> str:
     """Where the output of an implementer's command is kept; "" for a proof alone."""
-    from runner.run.worker_setup import LOGS
-
     alone = isinstance(record.event, AttemptStarted) and record.event.mode == "prove"
-    return "" if alone else f"{LOGS}/{record.task}/{attempt_folder(record.attempt)}/implementer.log"
+    return (
+        ""
+        if alone
+        else f"{worker_setup.LOGS}/{record.task}/{attempt_folder(record.attempt)}/implementer.log"
+    )

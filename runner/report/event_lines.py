@@ -22,6 +22,7 @@ from runner.journal.sessions import (
     PlanReviewed,
 )
 from runner.journal.tree_events import TaskWaived
+from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
 from runner.text.display import display
 from runner.text.wording import name_attempt, refusal_lines
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
     Paint: TypeAlias = Callable[[str, str], str]
     """Gives a text a colour: (colour, text)."""
+    from runner.report import next_step
+else:
+    next_step = lazy_module("runner.report.next_step")
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 _MARKS = {
@@ -95,9 +99,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):
             yield paint("red", "BLOCKED") + _note(note)
-            from runner.report.next_step import next_step  # loads what a run without work does not
-
-            yield f"  next: {next_step(state.task(record.task), state)}"
+            yield f"  next: {next_step.next_step(state.task(record.task), state)}"
         case TaskStaled(note=note):
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):

@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING
 
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits
+from runner.lazy_module import lazy_module
 from runner.model import Failure, Reason
 from runner.run.limits.budget import was_one_attempts
 from runner.run.limits.failure_policy import find_own_failure
 from runner.run.proof_required import CHECK, PROOF_HINT, WISH_HINT, lacks_proof
 from runner.run.regressions.regression import find_unapproved, victims, victims_of
+from runner.run.review import was_refused
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Task
+    from runner.run import preflight
+else:
+    preflight = lazy_module("runner.run.preflight")
 
 SCOPE = "scope"
 """The check whose hint is a line of the plan."""
@@ -96,8 +101,6 @@ def _mend(known: TaskState, hint: str) -> str:
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check == SCOPE for one in refused):
         return f"put this line into its section, then `runner`:  {hint}"
-    from runner.run.review import was_refused  # loads more than a status needs
-
     if was_refused(known):
         return f"mend the plan{_or_finish(known)}, then `runner`"
     return f"mend the plan{_or_finish(known)}, then `runner`; as it is: `runner retry {name}`"
@@ -118,6 +121,4 @@ def _is_provable(known: TaskState, task: Task | None) -> bool:
 
 def _has_wrong_line(task: Task) -> bool:
     """Whether a test contract of it could not fail, or skips checks."""
-    from runner.run.preflight import no_proof
-
-    return bool(no_proof(task))
+    return bool(preflight.no_proof(task))

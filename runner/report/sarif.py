@@ -14,6 +14,7 @@ from urllib.parse import quote
 from runner import __version__
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -182,6 +183,4 @@ def _text(text: str) -> str:
 
 
 def _redact(text: str) -> str:
-    from runner.secrets.redact import redact
-
     return redact(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from runner.lazy_module import lazy_module
 from runner.model import Task
 from runner.plan.globs import is_glob, may_overlap
 from runner.repo.head import PLANS
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from runner.model import Contract, Digest
+    from runner.plan import document
     from runner.repo.read import Repository
+else:
+    document = lazy_module("runner.plan.document")
 
 
 UNKNOWN = ("what",)
@@ -69,9 +73,7 @@ def fields_since(
 
 
 def _task_in(data: bytes, id_: str) -> Task | None:
-    from runner.plan.document import read_plan
-
-    return next((one for one in read_plan(data, PLANS[0]).tasks if one.id == id_), None)
+    return next((one for one in document.read_plan(data, PLANS[0]).tasks if one.id == id_), None)
 
 
 def _texts(repository: Repository, landed: str) -> Iterator[bytes]:

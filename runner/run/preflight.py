@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
+from runner.gates.contracts.entries import find_missing_tools
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.registry import choose
 from runner.implementers.requirements import find_unmet_requirements
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Reason
 from runner.plan.commands import executables
 from runner.plan.globs import is_glob
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
     from runner.model import Task
+    from runner.run.executors import addresses
+else:
+    addresses = lazy_module("runner.run.executors.addresses")
 
 
 def find_lacking(
@@ -58,11 +63,8 @@ def find_lacking(
     )
     if unmet:
         return unmet[0][0], "; ".join(text for _, text in unmet)
-    if task.contracts:
-        from runner.gates.contracts.entries import find_missing_tools
-
-        if missing := find_missing_tools(task, environ):
-            return Reason.TOOL, "; ".join(missing)
+    if task.contracts and (missing := find_missing_tools(task, environ)):
+        return Reason.TOOL, "; ".join(missing)
     if lent := _of_its_environment(task, settings, environ, root):
         return Reason.TOOL, lent
     outputs = [path for path in task.outputs if not is_glob(path)]
@@ -119,9 +121,7 @@ def _explain_exposure(task: Task, chosen: Implementer, settings: Settings) -> st
     """Why it must not run on a cluster that asks nobody for a key."""
     if not settings.executor.startswith("dask:"):
         return ""
-    from runner.run.executors.addresses import explain_exposure
-
-    return explain_exposure(task, chosen, settings)
+    return addresses.explain_exposure(task, chosen, settings)
 
 
 def _of_its_agent(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check
 from runner.journal.grading import grade_alone
+from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import is_code, strongest, without_proof, would_show
 
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.config.settings import Settings
+    from runner.gates import registry, script_targets
     from runner.implementers.base import Implementer
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Proof, Task
+else:
+    registry = lazy_module("runner.gates.registry")
+    script_targets = lazy_module("runner.gates.script_targets")
 
 
 def is_by_word(known: TaskState) -> bool:
@@ -160,12 +165,9 @@ def _whose(implementer: str) -> str:
 
 def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     """What the checks of a task could show at most, before one of them has run."""
-    from runner.gates.registry import checks_that_show
-    from runner.gates.script_targets import only_looks
-
     best: ProvenBy | None = None
-    for one in checks_that_show(task, settings):
-        shown = would_show(one.kind, one.id, one.command, looks_only=only_looks(one))
+    for one in registry.checks_that_show(task, settings):
+        shown = would_show(one.kind, one.id, one.command, looks_only=script_targets.only_looks(one))
         if shown is _BEST:
             return shown
         if shown is not None and (best is None or _RANKS[shown] < _RANKS[best]):

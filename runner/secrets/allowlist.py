@@ -10,9 +10,18 @@ import hashlib
 import hmac
 import os
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
+
+if TYPE_CHECKING:
+    import json
+    import tomllib
+else:
+    json = lazy_module("json")
+    tomllib = lazy_module("tomllib")
 
 FILE_NAME = "secrets-allowed.toml"
 """At the root of the repository, under version control; a control file no task may write."""
@@ -82,8 +91,6 @@ def entry(
 
 def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> AllowList:
     """The allow-list in `content` (TOML); RunnerError names the entry that cannot be read."""
-    import tomllib
-
     try:
         table = tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -116,8 +123,6 @@ def _digest(value: str, salt: str) -> str:
 
 
 def _entry_text(one: Allowed) -> str:
-    import json
-
     # A JSON text is a TOML basic string (TOML 1.0), once surrogate pairs and DEL are avoided.
     rows = [f"{name} = {json.dumps(_plain(text), ensure_ascii=False)}"
             for name, text in (("salt", one.salt), ("digest", one.digest),

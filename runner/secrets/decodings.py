@@ -15,10 +15,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.secrets.patterns import linear
 
 if TYPE_CHECKING:
+    import binascii
     from collections.abc import Callable, Iterable, Iterator
+else:
+    binascii = lazy_module("binascii")
 
 # UTF-8 of the zero-width, bidi, variation and tag characters that a reader does not see.
 _INVISIBLE = (
@@ -177,8 +181,6 @@ def _decode(view: View) -> View | None:
 
 def _readable(encoded: bytes) -> Iterator[bytes]:
     """Readable parts of `encoded`, at each of the four places its first group may begin."""
-    import binascii
-
     plain = encoded.translate(_URL_SAFE, _BLANKS_AND_PADDING)
     if plain.islower() or plain.isupper() or plain.isdigit():
         return  # words and numbers; the base64 of a key mixes them

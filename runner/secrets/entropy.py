@@ -11,6 +11,14 @@ import math
 import re
 from collections import Counter
 from functools import cache
+from typing import TYPE_CHECKING
+
+from runner.lazy_module import lazy_module
+
+if TYPE_CHECKING:
+    import binascii
+else:
+    binascii = lazy_module("binascii")
 
 _SHORTEST = 16
 _SHORTEST_PASSWORD = 3
@@ -259,8 +267,6 @@ def is_encoded(value: str) -> bool:
 
 
 def _decode(value: str) -> bytes | None:
-    import binascii
-
     try:
         return binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
     except ValueError:  # no base64

@@ -8,13 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.secrets.decodings import views
 from runner.secrets.patterns import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.secrets import declared_values
     from runner.secrets.load_rules import Shape
+else:
+    declared_values = lazy_module("runner.secrets.declared_values")
 
 
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -115,9 +119,10 @@ def blots(text: bytes, known: tuple[bytes, ...]) -> list[RedactionSpan]:
         for secret in find(text, to_redact=True)
     ]
     if known:
-        from runner.secrets.declared_values import places
-
-        found.extend(RedactionSpan(start, end, "secret") for start, end in places(text, known))
+        found.extend(
+            RedactionSpan(start, end, "secret")
+            for start, end in declared_values.places(text, known)
+        )
     merged: list[RedactionSpan] = []
     for blot in sorted(_whole(text, blot) for blot in found):
         if merged and blot.start < merged[-1].end:

@@ -9,6 +9,7 @@ One shape of a credential, as data: what it is called and what it looks like.
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -175,8 +176,8 @@ def _value(written: str) -> str | bool | list[str]:
 
 def _text(written: str) -> str:
     if written[0] == '"':
-        import json  # what its strings may hold, a basic string of TOML holds in the same form
-
+        # A basic string of TOML takes the same escapes as one of JSON, but for \UXXXXXXXX, which no
+        # rule of ours has (toml.io/en/v1.0.0#string, RFC 8259 section 7).
         return str(json.loads(written))
     return written[3:-3] if written.startswith("'''") else written[1:-1]
 

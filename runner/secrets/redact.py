@@ -11,10 +11,17 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from runner.secrets import declared_values, find, load_rules
     from runner.secrets.find import RedactionSpan
+else:
+    declared_values = lazy_module("runner.secrets.declared_values")
+    find = lazy_module("runner.secrets.find")
+    load_rules = lazy_module("runner.secrets.load_rules")
 
 _CONTEXT = 1 << 10
 """Bytes already given out that the next search still sees."""
@@ -46,9 +53,7 @@ def redact(text: str, known: Collection[str] = ()) -> str:
     """
     if known or len(text) > _REMEMBERED:
         return _redact(text, known)
-    from runner.secrets.load_rules import redacting_shapes
-
-    return _redact_again(text, len(redacting_shapes()))
+    return _redact_again(text, len(load_rules.redacting_shapes()))
 
 
 @lru_cache(maxsize=4096)
@@ -58,14 +63,11 @@ def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are a
 
 
 def _redact(text: str, known: Collection[str]) -> str:
-    from runner.secrets.declared_values import forms_of_values
-    from runner.secrets.find import blots, redact_spans
-
     content = text.encode("utf-8", "surrogatepass")
-    found = blots(content, forms_of_values(known))
+    found = find.blots(content, declared_values.forms_of_values(known))
     if not found:
         return text
-    return redact_spans(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
+    return find.redact_spans(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
 
 
 class StreamRedactor:
@@ -75,9 +77,7 @@ class StreamRedactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        from runner.secrets.declared_values import forms_of_values
-
-        self._known = forms_of_values(known)
+        self._known = declared_values.forms_of_values(known)
         self._clear()
 
     def feed(self, chunk: bytes) -> bytes:
@@ -114,18 +114,16 @@ class StreamRedactor:
 
     def _give(self, pending: bytes, end: int) -> bytes:
         """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
-        from runner.secrets.find import blots, redact_spans
-
         swallowed, mark = self._swallow(pending, end)
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
-        found = blots(text, self._known)
+        found = find.blots(text, self._known)
         cut = self._before_begun(text, first, _before_unfinished(text, found, first, cut))
         self._keep(text, found, cut)
         if cut > first:
             self._watch_for_key(text, found, cut)
             self._context = text[max(0, cut - _CONTEXT) : cut]
-        return mark + redact_spans(text, found, first, cut)
+        return mark + find.redact_spans(text, found, first, cut)
 
     def _before_begun(self, text: bytes, first: int, cut: int) -> int:
         """The cut, moved before a declared value that may go on in the next line.
@@ -134,10 +132,8 @@ class StreamRedactor:
         """
         if not self._known or self._ends or cut <= first:
             return cut
-        from runner.secrets.declared_values import find_begun
-
         before = max(0, cut - _CONTEXT)
-        start = before + find_begun(text[before:cut], self._known)
+        start = before + declared_values.find_begun(text[before:cut], self._known)
         return max(first, start) if len(text) - start <= _TAIL else cut
 
     def _keep(self, text: bytes, found: list[RedactionSpan], cut: int) -> None:

@@ -15,6 +15,7 @@ from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText, save_plan_text
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.mcp_server.calls import Call, Caller
 from runner.mcp_server.tools import TOOLS, ArgumentError
 from runner.process.own_command import OwnCommand
@@ -24,9 +25,12 @@ from runner.run.selection import find_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from runner.app.draft import draft_answers
     from runner.model import Finding
     from runner.project import Project
     from runner.serve.builds import Build
+else:
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 VIA = "page"
 _LONGEST_REASON = 10_000
@@ -83,10 +87,8 @@ def approve_item(build: Build, given: Given) -> Said:
     project = build.open()
     with take_turn(project):
         if _is_draft(item):
-            from runner.app.draft.draft_answers import approve_draft
-
             _require_draft(project, item, seen)
-            landed = approve_draft(project, item)
+            landed = draft_answers.approve_draft(project, item)
             return Said(f"{landed.id} is written into the plan", "Start the build, or look at Plan")
         asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, via=VIA)
         came = answers.approve(project, asked, _ignore)
@@ -158,12 +160,10 @@ def edit_item(build: Build, given: Given) -> Said:
     project = build.open()
     with take_turn(project):
         if _is_draft(item):
-            from runner.app.draft.draft_answers import edit_draft
-
             _require_draft(project, item, seen)
             name = next((one for one in given.fields if one.startswith("file:")), "")
             editor = _DraftEditor(given.text(name, most=1 << 20))
-            edited = edit_draft(project, item, editor)
+            edited = draft_answers.edit_draft(project, item, editor)
             return Said(f"{item} is as it was" if edited is None else f"{item} is edited and waits")
         came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
     if all(one.became is Became.UNCHANGED for one in came):

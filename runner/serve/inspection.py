@@ -26,6 +26,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.impact.python_blocks import spans_in
 from runner.impact.store import Store
 from runner.impact.traces import Observations
+from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.repo.read import Repository
 from runner.report.next_step import next_step
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.app.answer.waiting import Waiting
+    from runner.app.draft import draft_answers
     from runner.app.inspect.task_inquiry import Attempt
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from runner.serve.builds import Build
     from runner.serve.review_order import Risk
     from runner.serve.side_by_side import FileDiff
+else:
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 _MOST_RAN = 3
 """Proofs that are named beside one line."""
@@ -184,9 +188,7 @@ def _words(project: Project, state: RunState, one: Waiting) -> Iterable[str]:
 
 
 def _draft_words(project: Project, item: str) -> Iterable[str]:
-    from runner.app.draft.draft_answers import find_draft
-
-    draft = find_draft(project, item)
+    draft = draft_answers.find_draft(project, item)
     for said, ids in zip(draft.asked, draft.covered_by, strict=False):
         yield f"asked: {said} → {ids}" if ids else f"asked, but not covered: {said}"
     yield from (f"taken out, {said}" for said in draft.taken_out)
@@ -259,9 +261,7 @@ def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable
         planned = find_plan(state, one.task)
         return (Editable(planned.path, plan_text(planned.plan, one.task, one.title)),)
     if one.kind == DRAFT:
-        from runner.app.draft.draft_answers import find_draft
-
-        return (Editable(one.task, find_draft(project, one.task).text),)
+        return (Editable(one.task, draft_answers.find_draft(project, one.task).text),)
     return ()
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.serve.access import Access, Links
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    import uvicorn
+
     from runner.config.paths import Places
     from runner.serve.builds import Builds
+else:
+    uvicorn = lazy_module("uvicorn")
 
 LOOPBACK = "127.0.0.1"
 _BACKLOG = 128
@@ -87,8 +92,6 @@ def format_link(port: int, token: str) -> str:
 
 def serve(builds: Builds, door: Door, places: Places, tell: Callable[[str], None]) -> None:
     """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us."""
-    import uvicorn
-
     from runner.serve.application import make_application
 
     links = links_of(places, door.port)

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import select
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.team.build_state import ENDS, PENDING
@@ -190,8 +192,6 @@ def look_into(store: Store, build: QueuedBuild) -> Details:
     """All of one build."""
     shown = ("time", "type", "task", "journal", "seq")
     columns = [events.c[name] for name in shown]
-    from sqlalchemy import select
-
     with store.read() as connection:
 
         def rows(said: Any) -> tuple[Mapping[str, object], ...]:  # Any: a select

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from sqlalchemy import delete, func, insert, select
+
 from runner import effects
 from runner.journal.codec import decode, to_text
 from runner.journal.log import PRODUCER
@@ -31,8 +33,6 @@ def note_event(
 
     Whoever calls this has the row of the build locked, or just made it: numbers have no gaps.
     """
-    from sqlalchemy import func, insert, select
-
     said = select(func.max(events.c.seq)).where(events.c.journal == build)
     seq = (connection.execute(said).scalar() or 0) + 1
     now, new = effects.timestamp(), effects.new_id()
@@ -46,8 +46,6 @@ def add_lines(connection: Connection, build: str, journal: str, lines: Sequence[
 
     A line that is there already is left as it is. Raises what `codec.decode` does.
     """
-    from sqlalchemy import select
-
     tags = _tags_of(connection, build)
     rows = [{**_row_of(build, journal, line), "tags": tags} for line in lines]
     for first in range(0, len(rows), _AT_ONCE):
@@ -79,8 +77,6 @@ def _row(build: str, journal: str, seq: int, said: tuple[str, ...], line: str) -
 
 
 def _tags_of(connection: Connection, build: str) -> str:
-    from sqlalchemy import select
-
     return str(connection.execute(select(builds.c.tags).where(builds.c.id == build)).scalar())
 
 
@@ -89,8 +85,6 @@ def _tags_of(connection: Connection, build: str) -> str:
 
 def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
     """Ids of the journals of clones that a build has events of, the oldest first."""
-    from sqlalchemy import func, select
-
     said = (
         select(events.c.journal)
         .where(events.c.build == build, events.c.journal != build)
@@ -102,16 +96,12 @@ def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
 
 def find_last_seq(connection: Connection, journal: str) -> int:
     """Number of the last event of a journal that is in the store; 0 for none."""
-    from sqlalchemy import func, select
-
     said = select(func.max(events.c.seq)).where(events.c.journal == journal)
     return int(connection.execute(said).scalar() or 0)
 
 
 def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str]:
     """The lines of one journal behind a number, in their order."""
-    from sqlalchemy import select
-
     said = (
         select(events.c.line)
         .where(events.c.journal == journal, events.c.seq > after)
@@ -122,8 +112,6 @@ def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str
 
 def draw_state(connection: Connection, build: str) -> str:
     """The state of a build as its events have it."""
-    from sqlalchemy import select
-
     own = [json.loads(line) for line in read_lines(connection, build)]
     state = fold_own(one["type"] for one in own)
     ready = next((one for one in reversed(own) if one["type"] == READY), None)
@@ -142,8 +130,6 @@ def decode_lines(lines: Iterable[str]) -> Iterable[Record]:
 
 def write_tasks(connection: Connection, build: str, state: RunState) -> None:
     """Have the tasks of a build as a fold of its journal says them."""
-    from sqlalchemy import delete
-
     connection.execute(delete(tasks).where(tasks.c.build == build))
     rows = [
         {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import delete, func, select
+
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.state import fold
 from runner.project import JOURNAL
@@ -67,8 +69,6 @@ def rebuild(store: Store) -> Rebuilt:
 
 
 def _copy_again(connection: Connection, build: str, lines: list[bytes]) -> int:
-    from sqlalchemy import delete
-
     journal = decode(lines[0], wanted=()).id
     connection.execute(delete(events).where(events.c.journal == journal))
     add_lines(connection, build, journal, lines)
@@ -118,8 +118,6 @@ def find_faults(store: Store) -> Iterator[str]:
 
 
 def _check_answers(connection: Connection) -> Iterator[str]:
-    from sqlalchemy import select
-
     lost = (
         select(answers.c.id, answers.c.build)
         .join(builds, builds.c.id == answers.c.build)
@@ -138,8 +136,6 @@ def _check_file(store: Store) -> Iterator[str]:
 
 
 def _check_numbers(connection: Connection) -> Iterator[str]:
-    from sqlalchemy import func, select
-
     counted = select(events.c.journal, func.count(), func.min(events.c.seq), func.max(events.c.seq))
     for journal, number, first, last in connection.execute(counted.group_by(events.c.journal)):
         if first != 1 or number != last:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.foreign_address import find_branches, login_variables, require_address
@@ -111,8 +113,6 @@ def remove_repository(store: Store, name: str) -> None:
 
     Raises RunnerError, exit 6 while builds of it wait or go on.
     """
-    from sqlalchemy import func, select
-
     find_repository(store, name)
     with store.write() as connection:
         left = select(func.count()).where(builds.c.repository == name, builds.c.state.not_in(ENDS))

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.team.tables import REVISION
 
 if TYPE_CHECKING:
+    import alembic
     from alembic.config import Config
     from sqlalchemy import Connection
+else:
+    alembic = lazy_module("alembic")
 
 _STEPS = Path(__file__).parent / "migrations"
 NOTHING = "base"
@@ -27,16 +31,12 @@ def _configure(connection: Connection) -> Config:
 
 def go_up(connection: Connection, revision: str = REVISION) -> None:
     """Bring the schema up, with what is in it, within the connection's transaction."""
-    from alembic import command
-
-    command.upgrade(_configure(connection), revision)
+    alembic.command.upgrade(_configure(connection), revision)
 
 
 def go_down(connection: Connection, revision: str) -> None:
     """Bring the schema down; what the older one has no place for is gone."""
-    from alembic import command
-
-    command.downgrade(_configure(connection), revision)
+    alembic.command.downgrade(_configure(connection), revision)
 
 
 def require_known(revision: str) -> None:

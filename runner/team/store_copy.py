@@ -10,9 +10,11 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import MetaData, inspect
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.team.schema_steps import go_up, require_known
+from runner.team.schema_steps import NOTHING, go_down, go_up, require_known
 from runner.team.store_engine import list_tables, read_revision
 from runner.team.tables import REVISION, metadata
 
@@ -70,11 +72,7 @@ def restore(store: Store, path: Path) -> int:
 
 
 def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
-    from sqlalchemy import MetaData
-
     with store.write() as connection:
-        from runner.team.schema_steps import NOTHING, go_down
-
         if _has_schema(connection):
             go_down(connection, NOTHING)
         go_up(connection, schema)
@@ -86,8 +84,6 @@ def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
 
 
 def _has_schema(connection: Any) -> bool:
-    from sqlalchemy import inspect
-
     return bool(inspect(connection).has_table("alembic_version"))
 
 

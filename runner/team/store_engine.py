@@ -9,15 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import Float, event, inspect, literal_column, text
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.process.platform import file_system_of
 from runner.team.tables import REVISION, metadata
 
 if TYPE_CHECKING:
+    import getpass
+    import socket
     from collections.abc import Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Connection, Engine
+else:
+    getpass = lazy_module("getpass")
+    socket = lazy_module("socket")
 
 _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs"}
@@ -119,8 +127,6 @@ class Store:
 
 def clock(store: Store) -> ColumnElement[float]:
     """Seconds since 1970 by the store's own clock, while a statement is carried out."""
-    from sqlalchemy import Float, literal_column
-
     said = (
         "((julianday('now') - 2440587.5) * 86400.0)"
         if store.is_sqlite
@@ -163,8 +169,6 @@ def require_local(path: Path) -> None:
 
 
 def _set_up_sqlite(engine: Engine) -> None:
-    from sqlalchemy import event
-
     def connected(raw: Any, _record: object) -> None:  # Any: the driver's own connection
         raw.isolation_level = None  # the driver begins nothing by itself
         for word in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
@@ -180,8 +184,6 @@ def _set_up_sqlite(engine: Engine) -> None:
 
 def read_revision(store: Store) -> str:
     """The schema that is in the store; empty for none. Raises StoreAwayError."""
-    from sqlalchemy import inspect, text
-
     with store.read() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return ""
@@ -236,9 +238,6 @@ def list_tables() -> tuple[str, ...]:
 
 def find_actor(environ: Mapping[str, str]) -> str:
     """Who speaks here: the person's name on this machine, as the lease says it, too."""
-    import getpass
-    import socket
-
     try:
         name = environ.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):

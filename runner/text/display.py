@@ -12,8 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
+
 if TYPE_CHECKING:
+    import unicodedata
+
     from runner.errors import RunnerError
+else:
+    unicodedata = lazy_module("unicodedata")  # a library of its own, which no plain text needs
 
 
 # Unicode 16 general categories Cc, Cf, Cs, Zl and Zp, together with the derived property
@@ -88,8 +94,6 @@ def _escape(code: int) -> str:
 
 
 def _follows_symbol(text: str, position: int) -> bool:
-    import unicodedata
-
     return (
         position > 0
         and unicodedata.category(text[position - 1]) == "So"

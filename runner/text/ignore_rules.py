@@ -9,8 +9,16 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import pathspec
+    import re2
+else:
+    pathspec = lazy_module("pathspec")
+    re2 = lazy_module("re2")
 
 LONGEST = 4096
 MOST_WILDCARDS = 16
@@ -20,12 +28,10 @@ _WILDCARD = re.compile(r"\*+|[?\[]")
 
 def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
     """Whether these rules together name a file."""
-    from pathspec import GitIgnoreSpec
-
     good = [line for line in lines if is_rule(line)]
     if not good:
         return _nothing
-    spec = GitIgnoreSpec.from_lines(good)
+    spec = pathspec.GitIgnoreSpec.from_lines(good)
 
     def matches(path: str) -> bool:
         try:
@@ -44,13 +50,10 @@ def wildcards(rule: str) -> int:
 @lru_cache(maxsize=4096)
 def is_rule(line: str) -> bool:
     """Whether one line is a rule that can be read, and bounded in what it costs."""
-    import re2
-    from pathspec import GitIgnoreSpec
-
     if len(line) > LONGEST:
         return False
     try:
-        GitIgnoreSpec.from_lines([line]).match_file("a")
+        pathspec.GitIgnoreSpec.from_lines([line]).match_file("a")
     except (ValueError, re.error, re2.error):  # pathspec's own is a ValueError
         return False
     return True

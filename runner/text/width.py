@@ -5,7 +5,15 @@ A line of a file with a caret under the place that is meant.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from runner.lazy_module import lazy_module
 from runner.text.display import display
+
+if TYPE_CHECKING:
+    import unicodedata
+else:
+    unicodedata = lazy_module("unicodedata")
 
 
 def columns(text: str) -> int:
@@ -38,8 +46,6 @@ def cut(text: str, size: int) -> str:
 
 
 def _columns_of(character: str) -> int:
-    import unicodedata  # a library of its own, which no plain text needs
-
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

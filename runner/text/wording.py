@@ -11,12 +11,16 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import difflib
     from collections.abc import Iterable, Sequence
 
     from runner.model import Finding
+else:
+    difflib = lazy_module("difflib")
 
 
 _LISTED = 3
@@ -117,10 +121,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """The known word nearest to `word`, letter case ignored; empty when none is near."""
     if not word or len(word) > _LONGEST_WORD:
         return ""  # nobody mistypes a hundred letters, and matching them is not free
-    from difflib import get_close_matches
-
     spelling = {entry.casefold(): entry for entry in known}
-    found = get_close_matches(word.casefold(), list(spelling), n=1, cutoff=_NEAR)
+    found = difflib.get_close_matches(word.casefold(), list(spelling), n=1, cutoff=_NEAR)
     return spelling[found[0]] if found else ""
 
 

@@ -15,10 +15,16 @@ from base64 import b64decode, b64encode
 from dataclasses import astuple
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
 from runner.writes.sast_report import Issue
 
 if TYPE_CHECKING:
+    from runner.process import worker_process
     from runner.process.worker_process import WorkerProcess
+    from runner.writes import bandit_scan
+else:
+    bandit_scan = lazy_module("runner.writes.bandit_scan")
+    worker_process = lazy_module("runner.process.worker_process")
 
 MUCH = 48 << 10
 """Bytes of Python that a run has had scanned before a child is worth its start."""
@@ -54,11 +60,9 @@ class BanditProcess:
 
     def scan(self, content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
         """As `bandit_scan.scan`; raises Unscanned, too, where the source ended the child."""
-        from runner.writes.bandit_scan import scan
-
         companion = self._companion
         if companion is None or not self._listens(companion):
-            return scan(content, path, seconds=seconds)
+            return bandit_scan.scan(content, path, seconds=seconds)
         return self._ask(companion, content, path, seconds)
 
     def close(self) -> None:
@@ -76,61 +80,53 @@ class BanditProcess:
     # --- details ----------------------------------------------------------------------
 
     def _start(self) -> None:
-        from runner.process.worker_process import WorkerProcess
-
         if self._companion is not None or self._started >= _STARTS:
             return
         self._started += 1
         argv = (sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path))
         try:
-            self._companion = WorkerProcess(argv, {})
+            self._companion = worker_process.WorkerProcess(argv, {})
         except OSError:  # no more processes: then it is scanned here, as ever
             self._started = _STARTS
 
     def _listens(self, companion: WorkerProcess) -> bool:
-        from runner.process.worker_process import WorkerProcessGone
-
         try:
             return companion.ready()
-        except WorkerProcessGone:
+        except worker_process.WorkerProcessGone:
             self.close()
             return False
 
     def _ask(
         self, companion: WorkerProcess, content: bytes, path: str, seconds: float
     ) -> tuple[Issue, ...]:
-        from runner.process.worker_process import WorkerProcessGone
-        from runner.writes.bandit_scan import Unscanned, longest
 
         question = [b64encode(content).decode(), path, seconds]
         try:
-            patience = _CROWD * longest(content, seconds) + _PATIENCE
+            patience = _CROWD * bandit_scan.longest(content, seconds) + _PATIENCE
             answer = companion.ask(json.dumps(question).encode(), patience)
-        except WorkerProcessGone as gone:
+        except worker_process.WorkerProcessGone as gone:
             self.close()
-            raise Unscanned(f"its process was of no use: {gone}") from gone
+            raise bandit_scan.Unscanned(f"its process was of no use: {gone}") from gone
         said = json.loads(answer)
         if isinstance(said, str):
-            raise Unscanned(said)
+            raise bandit_scan.Unscanned(said)
         return tuple(Issue(*fields) for fields in said)
 
 
 def serve() -> None:
     """What the child does: a question a line on standard input, an answer a line on its output."""
-    from runner.writes.bandit_scan import Unscanned, scan, warm_up
-
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # whatever else speaks here is no answer
-        warm_up()
+        bandit_scan.warm_up()
         answers.write(b"\n")
         answers.flush()
         for line in sys.stdin.buffer:
             content, path, seconds = json.loads(line)
             said: object
             try:
-                found = scan(b64decode(content), path, seconds=seconds)
+                found = bandit_scan.scan(b64decode(content), path, seconds=seconds)
                 said = [astuple(issue) for issue in found]
-            except Unscanned as reason:
+            except bandit_scan.Unscanned as reason:
                 said = str(reason)
             answers.write(json.dumps(said).encode() + b"\n")
             answers.flush()

@@ -14,12 +14,19 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
 from runner.model import Finding, LiteralPath, Severity
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
 from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
+    import tomllib
     from collections.abc import Callable
+
+    from runner.writes import parsers
+else:
+    parsers = lazy_module("runner.writes.parsers")
+    tomllib = lazy_module("tomllib")
 
 
 LONGEST_PATH = 1024
@@ -204,13 +211,9 @@ def _code_span(text: str) -> str:
 
 def _runner_table(content: bytes | None) -> object:
     """`[tool.runner]` of a pyproject.toml; a file that cannot be read equals none but itself."""
-    import tomllib
-
-    from runner.writes.parsers import is_costly
-
     if content is None:
         return None
-    if is_costly("toml", content):
+    if parsers.is_costly("toml", content):
         return content
     try:
         tables = tomllib.loads(content.decode("utf-8-sig"))

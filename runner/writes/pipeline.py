@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.config.permissions import write_finding
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
 from runner.secrets.redact import redact
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
     from runner.config.shell_rules import Permission, PermissionAnswer
     from runner.model import Change
     from runner.process.base import RunCommand
+    from runner.secrets import declared_values, scan
     from runner.secrets.allowlist import AllowList
     from runner.writes.compile_check import Interpreter
     from runner.writes.project_compile import CompileCommand
     from runner.writes.sast import SastPool
     from runner.writes.scan_workspace import ScanWorkspace
     from runner.writes.staging import Staged, Staging
+else:
+    declared_values = lazy_module("runner.secrets.declared_values")
+    scan = lazy_module("runner.secrets.scan")
 
 
 def _never() -> bool:
@@ -237,22 +242,17 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
 
 
 def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
-    from runner.secrets.scan import scan_content
-
-    found = scan_content(change.content or b"", change.path, allowed=rules.allowed)
+    found = scan.scan_content(change.content or b"", change.path, allowed=rules.allowed)
     return (*found, *_find_declared_secrets(change, bench)) if bench.secrets else found
 
 
 def _find_declared_secrets(change: Change, bench: WriteContext) -> Iterator[Finding]:
     """A value that the task's commands were given, in whatever form, in a file or its name."""
-    from runner.secrets.declared_values import find_held
-    from runner.secrets.scan import CHECK
-
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
     before = bench.before(change.path) or b""
-    for name, line in find_held(content, before, bench.secrets):
+    for name, line in declared_values.find_held(content, before, bench.secrets):
         yield Finding(
-            check=CHECK,
+            check=scan.CHECK,
             message=f"it holds the value of the declared secret {name}",
             path=redact(change.path, tuple(value for _, value in bench.secrets)),
             line=max(line - 1, 1),

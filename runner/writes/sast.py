@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.writes.bandit_process import BanditProcess
 from runner.writes.compile_check import language_of
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
         def __call__(self, content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
             """The issues; raises Unscanned."""
             ...
+
+    from runner.writes import bandit_scan, scan_workspace
+else:
+    bandit_scan = lazy_module("runner.writes.bandit_scan")
+    scan_workspace = lazy_module("runner.writes.scan_workspace")
 
 
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
@@ -116,12 +122,10 @@ def _examination(
     laboratory: ScanWorkspace, changes: Sequence[Change]
 ) -> Callable[[Callable[[], bool]], SastReport] | None:
     """What tools of other languages have to do; None where there is nothing for them."""
-    from runner.writes.scan_workspace import not_scanned
-
     try:
         specimen = laboratory.specimen(changes)
     except (OSError, RunnerError) as error:
-        report = not_scanned(error)
+        report = scan_workspace.not_scanned(error)
         return lambda _closing: report
     return None if specimen is None else specimen.examine
 
@@ -130,12 +134,9 @@ def scan_file(
     content: bytes, path: str, *, seconds: float = 1.0, scan: Scan | None = None
 ) -> SastReport:
     """Scan one Python source with bandit; what cannot be scanned is a note, never an error."""
-    from runner.writes import bandit_scan
-    from runner.writes.bandit_scan import Unscanned
-
     try:
         issues = (scan or bandit_scan.scan)(content, path, seconds=seconds)
-    except Unscanned as reason:
+    except bandit_scan.Unscanned as reason:
         return SastReport(notes=(make_unscanned(path, f"bandit did not scan this: {reason}"),))
     digest = digest_of(content)
     findings = tuple(

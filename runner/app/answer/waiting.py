@@ -13,6 +13,7 @@ from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
 from runner.journal.task_fold import APPROVED
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.report.summary import ways_out
 from runner.run.landing.drafts import load_held_changes
@@ -29,12 +30,17 @@ from runner.writes.staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from runner.app.write import staged_states
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.model import Change, Finding, Task, TestContract
     from runner.project import Project
     from runner.repo.read import Repository
+    from runner.run import selection
     from runner.writes.staging import Staged
+else:
+    selection = lazy_module("runner.run.selection")
+    staged_states = lazy_module("runner.app.write.staged_states")
 
 
 PLAN, PERMISSION, DRAFT = "plan", "permission", "draft"
@@ -96,8 +102,6 @@ def choose_waiting(
     project: Project, typed: Sequence[str], known: Sequence[Waiting]
 ) -> tuple[Waiting, ...]:
     """What a person named, by number or id. Raises RunnerError for what does not wait."""
-    from runner.run.selection import find_id
-
     waiting = [one for one in known if not one.answered]
     if not typed:
         raise RunnerError("which one?", hint="runner review numbers what waits")
@@ -108,7 +112,7 @@ def choose_waiting(
             chosen.append(waiting[int(word) - 1])
             continue
         is_draft = word.upper().startswith("DRAFT-")
-        id_ = word.upper() if is_draft else find_id(word, ids)
+        id_ = word.upper() if is_draft else selection.find_id(word, ids)
         found = [one for one in known if one.task == id_]
         if not found:
             raise RunnerError(
@@ -121,11 +125,11 @@ def choose_waiting(
 
 def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
     """The writes that a person staged by hand and has not decided, by task and path."""
-    from runner.app.write.staged_states import BY_HAND, Standings
-
     staged = Staging(project.root).list()
-    standings = Standings(project.root, state, staged)
-    return tuple(one for one in staged if one.attempt == BY_HAND and standings.of(one).is_open)
+    standings = staged_states.Standings(project.root, state, staged)
+    return tuple(
+        one for one in staged if one.attempt == staged_states.BY_HAND and standings.of(one).is_open
+    )
 
 
 def find_plan(state: RunState, task: str) -> Planned:

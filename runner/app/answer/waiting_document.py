@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.answer.waiting import as_data, find_plan, find_stale_work
+from runner.lazy_module import lazy_module
 from runner.run.review import open_questions
 
 if TYPE_CHECKING:
     from runner.app.answer.waiting import Waiting
+    from runner.app.draft import draft_answers
     from runner.journal.draft_events import DraftProposed
     from runner.journal.state import RunState
     from runner.project import Project
+else:
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 
 def describe_waiting(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
@@ -53,9 +57,7 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
             planned = find_plan(state, one.task)
             return {"plan": planned.plan, "path": planned.path, "digest": planned.digest}
         case "draft":
-            from runner.app.draft.draft_answers import find_draft
-
-            return {"draft": describe_draft(find_draft(project, one.task))}
+            return {"draft": describe_draft(draft_answers.find_draft(project, one.task))}
         case "permission":
             return {"asks": [call._asdict() for call in state.task(one.task).asks]}
         case "regression":

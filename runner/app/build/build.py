@@ -16,14 +16,24 @@ from runner.app.prove.verified_tree import (
     format_unverified,
 )
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.app.build import build_run, outlook, saved_file
     from runner.app.build.types import BuildRequest, BuildResult
+    from runner.app.inspect import validation
     from runner.app.observer import Observer
     from runner.project import Project
+    from runner.run import waivers
     from runner.run.review import Asker
+else:
+    build_run = lazy_module("runner.app.build.build_run")
+    outlook = lazy_module("runner.app.build.outlook")
+    saved_file = lazy_module("runner.app.build.saved_file")
+    validation = lazy_module("runner.app.inspect.validation")
+    waivers = lazy_module("runner.run.waivers")
 
 
 def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo | None:
@@ -51,29 +61,20 @@ def build(
     `at_end` is called once the books are closed, before the lock is given back and a person is
     told that they are needed.
     """
-    from runner.app.inspect.validation import read_sound_plan
-
     if request.rebuild:
         _require_person(project, meant=request.removed_meant)
-    reading = read_sound_plan(project, observer)
+    reading = validation.read_sound_plan(project, observer)
     if request.saved is not None:
-        from runner.app.build.outlook import foresee
-        from runner.app.build.saved_file import require_unmoved
-
-        look = partial(foresee, project, reading, request.chosen)
-        require_unmoved(request.saved, project, reading, look)
+        look = partial(outlook.foresee, project, reading, request.chosen)
+        saved_file.require_unmoved(request.saved, project, reading, look)
     finished = _is_all_done(project) and not request.reopen
     shipped = "" if finished else require_open(project, reopen=request.reopen)
-    from runner.app.build.build_run import run_build
-
-    return run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
+    return build_run.run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
 
 
 def _require_person(project: Project, *, meant: bool) -> None:
     """An approval is a person's; in CI one who also says that it is meant."""
-    from runner.run.waivers import why_no_person
-
-    why = why_no_person(project.environ)
+    why = waivers.why_no_person(project.environ)
     if why is None or (why.ci and meant):
         return
     raise RunnerError(
@@ -85,15 +86,10 @@ def _require_person(project: Project, *, meant: bool) -> None:
 
 def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:
     """What a run would do; nothing is run or written. Raises RunnerError as `build` would."""
-    from runner.app.build.outlook import foresee
-    from runner.app.inspect.validation import read_sound_plan
-
-    reading, selection = read_sound_plan(project, observer), request.chosen
-    seen = foresee(project, reading, selection)
+    reading, selection = validation.read_sound_plan(project, observer), request.chosen
+    seen = outlook.foresee(project, reading, selection)
     if request.saved is not None:
-        from runner.app.build.saved_file import require_unmoved
-
-        require_unmoved(request.saved, project, reading, lambda: seen)
+        saved_file.require_unmoved(request.saved, project, reading, lambda: seen)
     return Preview(reading, selection, seen)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.lazy_module import lazy_module
 from runner.plan.patterns import PatternIndex
 from runner.process.sandbox import choose_sandbox
 from runner.project import PATTERNS
@@ -21,12 +22,15 @@ from runner.secrets.allowlist import FILE_NAME, read_allow_list
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
+    from runner.history import recorded_changes
     from runner.journal.state import RunState
     from runner.plan.document import Plan
     from runner.process.base import Sandbox
     from runner.project import Project
     from runner.run.review import Asker
     from runner.secrets.allowlist import AllowList
+else:
+    recorded_changes = lazy_module("runner.history.recorded_changes")
 
 
 def sandbox_of(settings: Settings) -> Sandbox:
@@ -86,7 +90,5 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
 
 def _former(project: Project, commit: str) -> str:
     """What a task built before, as a diff."""
-    from runner.history.recorded_changes import Records
-
     with Repository.open(project.root) as repository:
-        return Records(repository, project.documents).diff(commit)
+        return recorded_changes.Records(repository, project.documents).diff(commit)

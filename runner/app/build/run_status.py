@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.repo.git import text
 from runner.repo.trailers import parse_message
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.project import Project
+    from runner.repo import read
+else:
+    read = lazy_module("runner.repo.read")
 
 
 _LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
@@ -87,9 +91,7 @@ def last_ship_tag(project: Project, state: RunState) -> str:
     """The tag of the last ship that nobody reopened: by the journal, in a clone by the commits."""
     if state.seq or not project.head().commit:
         return state.shipped
-    from runner.repo.read import Repository
-
-    with Repository.open(project.root) as repository:
+    with read.Repository.open(project.root) as repository:
         said = repository.git.run(
             *("log", "-1", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
             *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),

@@ -19,6 +19,7 @@ from runner.journal.log import Journal
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import LeaseMoved
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
@@ -53,7 +54,10 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.journal_writer import Listener
+    from runner.run.landing import branch_lease
     from runner.run.landing.branch_lease import BranchLease
+else:
+    branch_lease = lazy_module("runner.run.landing.branch_lease")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -125,11 +129,10 @@ class Session:
                 'publish needs commit = "task": a landing is pushed as it is made',
                 hint="RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
             )
-        from runner.run.landing.branch_lease import open_lease
 
         project, ledger = self.project, self.ledger
         where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
-        lease = open_lease(self.repository, *where)
+        lease = branch_lease.open_lease(self.repository, *where)
         lease.run = ledger.run
         lease.doing = plural(len(self.tasks), "task")
         self.lease = self._stack.enter_context(lease)

@@ -16,6 +16,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.acp import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
+from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
 from runner.process.sandbox import explain_opening, landlock_gaps
 from runner.repo.windows_drives import require_no_windows_drive
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from runner.app.build.session import Session
+    from runner.app.inspect import requirements
     from runner.config.settings import Settings
     from runner.journal.state import RunState
     from runner.model import GateSpec, Task
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.repo.repo_state import RepoState
     from runner.run.review import Asker
+else:
+    requirements = lazy_module("runner.app.inspect.requirements")
 
 
 _SHOWN = 10
@@ -112,9 +116,7 @@ def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
 
 def _without_compilers(project: Project) -> tuple[str, ...]:
     """A line for compilers that are missing, said now and not in the middle."""
-    from runner.app.inspect.requirements import find_missing_compilers
-
-    missing = ", ".join(find_missing_compilers(project))
+    missing = ", ".join(requirements.find_missing_compilers(project))
     return (f"not on PATH, so what they compile is refused: {missing}",) if missing else ()
 
 

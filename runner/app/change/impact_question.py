@@ -14,6 +14,7 @@ from runner.errors import RunnerError
 from runner.impact.answer import Dependents, Width, judge
 from runner.impact.inputs import knowledge_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
@@ -25,10 +26,13 @@ from runner.writes.safe_io import read_beneath
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.gates.contracts import touched_contracts
     from runner.impact.answer import Answer, Changed
     from runner.impact.inputs import Knowledge
     from runner.model import Task
     from runner.project import Project
+else:
+    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
 
 
 _STANDING = frozenset({Status.DONE, Status.STALE})
@@ -53,13 +57,12 @@ def knowledge_for(
 
 def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Answer:
     """Whom a change may affect, the contracts among it that a run would hold against it."""
-    from runner.gates.contracts.touched_contracts import Held
-
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
     if width.dependents is Dependents.NONE or not any(task.contracts for task in tasks):
         return answer
     return with_contracts(
-        answer, tuple(find_reached_contracts(changes, knowledge, width, Held(tasks)))
+        answer,
+        tuple(find_reached_contracts(changes, knowledge, width, touched_contracts.Held(tasks))),
     )
 
 

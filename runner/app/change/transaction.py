@@ -22,6 +22,7 @@ from runner.history.revert import require_free, take_back
 from runner.history.undo import plan_undo
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
+from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
 from runner.run import recovery
 from runner.run.journal_writer import begin
@@ -128,8 +129,6 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
 def require_readable(plan: Plan) -> None:
     """Raise RunnerError where the plan has mistakes: what it says of the tasks is not sure."""
     if errors := [problem for problem in plan.problems if problem.is_error]:
-        from runner.plan.diagnostic import refusal
-
         raise refusal(errors, "nothing was done")
 
 

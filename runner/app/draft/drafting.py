@@ -28,6 +28,7 @@ from runner.journal.draft_events import DraftProposed
 from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
+from runner.plan.diagnostic import refusal
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, read_draft
 from runner.process.sandbox import ReadOnly
@@ -35,6 +36,8 @@ from runner.repo.read import Repository
 from runner.report.cost import together
 from runner.report.decisions_file import IgnoreDocument
 from runner.report.summary import duration
+from runner.secrets.redact import redact
+from runner.text.display import display
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
@@ -108,8 +111,6 @@ def draft(
         raise RunnerError("there is a plan already", where=target.path, hint="name another file")
     plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     if target.data and (errors := [one for one in plan.problems if one.is_error]):
-        from runner.plan.diagnostic import refusal
-
         raise refusal(errors, "nothing was drafted")
     require_drafter_trust(project, plan, asker, trusted=asked.trusted)
     with open_rounds(project, drafter, observer) as made:
@@ -325,9 +326,6 @@ class _WishSubject:
 
 def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -> bool:
     """A person's word that commands of this draft run now. Raises RunnerError (exit 3) without."""
-    from runner.secrets.redact import redact
-    from runner.text.display import display
-
     shown = "\n".join(f"  {display(redact(one))}" for one in dict.fromkeys(commands))
     if asked.trusted:
         return True

@@ -20,6 +20,7 @@ from runner.impact.inputs import knowledge_of
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
+from runner.plan.document import read_plan
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.merge_result import MergeResult
 from runner.run.regressions.reached_contracts import past_of
@@ -327,8 +328,6 @@ def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
 
 def _find_edited(changes: Iterable[Changed], suite: TestSuite) -> Iterator[Affected]:
     """Tasks of which the pull request changes what is asked, or how it is proven."""
-    from runner.plan.document import read_plan
-
     plan = next((one for one in changes if one.path == suite.plan), None)
     if plan is None:
         return

@@ -23,7 +23,7 @@ from runner.languages.registry import row_named
 from runner.lazy_dataclass import dataclass
 from runner.model import Level, Spec, Status, Task, TestContract
 from runner.plan.diagnostic import refusal
-from runner.plan.document import Plan
+from runner.plan.document import Plan, read_plan
 from runner.repo.head import PLANS
 
 if TYPE_CHECKING:
@@ -104,8 +104,6 @@ def load_suite(project: Project, repository: Repository, commit: str, tests: str
 
 
 def _read_plan(project: Project, path: str, data: bytes) -> TestSuite:
-    from runner.plan.document import read_plan
-
     prefixes = project.settings.id_prefixes
     plan = project.with_literals(read_plan(data, path, prefixes=prefixes))
     problems = [one for one in project.check_text(data, plan).problems if one.stops_all]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
@@ -14,8 +16,10 @@ from runner.config.trust import Trust
 from runner.errors import RunnerError
 from runner.journal.lock import RunLock
 from runner.journal.read_journal import read_journal
+from runner.lazy_module import lazy_module
 from runner.process.cgroups import our_grounds
 from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps
+from runner.process.tools import capture, which
 from runner.project import BUILD, CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS, Project
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.read import Repository
@@ -24,7 +28,10 @@ from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
+
+    from runner.app.inspect import lease_use
+else:
+    lease_use = lazy_module("runner.app.inspect.lease_use")
 
 
 _SECONDS = 10.0
@@ -38,8 +45,6 @@ def examine(
 
     With `remote` the one that is published to is asked, too: refs are made there for a moment.
     """
-    from runner.process.tools import which
-
     yield from _machine(start, environ)
     if which("git", environ) is None:
         return  # all else would be asked of it
@@ -56,17 +61,13 @@ def examine(
     yield from plan_signs(project)
     yield from _own_files(project)
     if remote:
-        from runner.app.inspect.lease_use import examine_remote
-
-        yield from examine_remote(project)
+        yield from lease_use.examine_remote(project)
 
 
 # --- the machine ----------------------------------------------------------------------
 
 
 def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    from runner.process.tools import capture, which
-
     version = ".".join(map(str, sys.version_info[:3]))
     yield Diagnostic("python", State.OK, f"{version} ({sys.executable})")
     git = which("git", environ)
@@ -79,8 +80,6 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 
 def _sandbox(project: Project) -> Iterator[Diagnostic]:
-    from pathlib import Path
-
     settings = project.settings
     read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
     try:
@@ -116,10 +115,6 @@ def _executor(project: Project) -> Iterator[Diagnostic]:
 
 def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
     """The program that reviews where review is `auto`; what a shell makes of it is not tried."""
-    import shlex
-
-    from runner.process.tools import which
-
     line = project.settings.review_command
     try:
         words = shlex.split(line)

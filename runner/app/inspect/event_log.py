@@ -16,6 +16,7 @@ from runner.journal.tree_events import (
     TaskWaived,
     TreeVerified,
 )
+from runner.lazy_module import lazy_module
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
 from runner.text.wording import join_few, name_attempt, plural, short
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.project import Project
+    from runner.run import selection
+else:
+    selection = lazy_module("runner.run.selection")
 
 _POLL_SECONDS = 0.2
 
@@ -59,11 +63,9 @@ def _follow(project: Project, id_: str) -> Iterator[Record]:
 
 def _find_task(project: Project, typed: str) -> str:
     """The id that a person means: of the plan, or of a task that only the journal knows."""
-    from runner.run.selection import find_id
-
     known = dict.fromkeys(project.state().tasks)
     known.update(dict.fromkeys(task.id for task in project.outline().tasks))
-    return find_id(typed, known)
+    return selection.find_id(typed, known)
 
 
 # --- an event in a few words ----------------------------------------------------------

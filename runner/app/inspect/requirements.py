@@ -11,6 +11,7 @@ from runner.implementers.agents.presets import PRESETS
 from runner.implementers.agents.program import OTHER, AgentProgram
 from runner.implementers.registry import agent_of, choose
 from runner.implementers.requirements import needs_root
+from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.plan.commands import executables
 from runner.process.environments import explain_lent_program, find_lent_program
@@ -21,16 +22,17 @@ from runner.writes.project_compile import CompileCommand, find_needed_tools
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from runner.app.write import analysis
     from runner.model import Task
     from runner.project import Project
+else:
+    analysis = lazy_module("runner.app.write.analysis")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
 
 
 def plan_signs(project: Project) -> Iterator[Diagnostic]:
     """The plan itself, then everything it needs."""
-    from runner.app.write.analysis import analysis_signs
-
     try:
         reading = project.check()
     except RunnerError as error:
@@ -47,7 +49,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     yield from _agents(project, reading.plan.tasks)
     yield from _compilers(project)
     outputs = (path for task in reading.plan.tasks for path in task.outputs)
-    yield from analysis_signs(project, outputs)
+    yield from analysis.analysis_signs(project, outputs)
     yield from _secrets(project, reading.plan.tasks)
     yield from _root(project, reading.plan.tasks)
 

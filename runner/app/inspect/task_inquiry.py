@@ -11,6 +11,7 @@ from runner.implementers.base import Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
 from runner.journal.read_journal import read_journal
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Status
 from runner.run.selection import find_id
 
@@ -18,13 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from runner.app.inspect.causes import Cause, Inquiry
+    from runner.app.build import run_parts
+    from runner.app.inspect import causes
+    from runner.app.inspect.causes import Cause
     from runner.context.brief import Brief
+    from runner.implementers.agents import program
     from runner.implementers.base import Implementer
+    from runner.implementers.llm import conversation
     from runner.journal.events import Record
     from runner.model import Reason, Task, TaskPlan
     from runner.plan.document import Plan
     from runner.project import Project
+    from runner.repo import read
+    from runner.report import task_report
+else:
+    causes = lazy_module("runner.app.inspect.causes")
+    conversation = lazy_module("runner.implementers.llm.conversation")
+    program = lazy_module("runner.implementers.agents.program")
+    read = lazy_module("runner.repo.read")
+    run_parts = lazy_module("runner.app.build.run_parts")
+    task_report = lazy_module("runner.report.task_report")
 
 
 _WANTED = frozenset({"attempt.started", "attempt.finished", "decision.made"})
@@ -71,13 +85,11 @@ def explain_all(project: Project) -> tuple[Cause, ...]:
     return tuple(inquiry.about(one.id) for one in view.tasks if view.status(one.id) in stands)
 
 
-def _inquiry(asked: OneTask) -> Inquiry:
-    from runner.app.inspect.causes import Inquiry
-
+def _inquiry(asked: OneTask) -> causes.Inquiry:
     def find_section(id_: str) -> Task | None:
         return next((task for task in asked.plan.tasks if task.id == id_), None)
 
-    return Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section)
+    return causes.Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section)
 
 
 def _times(project: Project) -> Callable[[str], str]:
@@ -98,10 +110,10 @@ def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
     """What a task could not start without, looked for as the run does before it starts one."""
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
-        from runner.app.build.run_parts import preparation_of
-
         task = next(task for task in asked.plan.tasks if task.id == id_)
-        return preparation_of(asked.project, asked.plan, asked.view.state).find_missing(task)
+        return run_parts.preparation_of(asked.project, asked.plan, asked.view.state).find_missing(
+            task
+        )
 
     return lacks
 
@@ -178,10 +190,8 @@ class TaskStory:
 
 def load_story(asked: OneTask) -> TaskStory:
     """What the journal and the reports tell of a task."""
-    from runner.report.task_report import find_report
-
     past = past_of(asked.project.journal_path, asked.id)
-    return TaskStory(past, find_report(asked.project.root, asked.view.states[asked.id]))
+    return TaskStory(past, task_report.find_report(asked.project.root, asked.view.states[asked.id]))
 
 
 # --- brief ----------------------------------------------------------------------------
@@ -198,14 +208,12 @@ class NextBrief:
 
 def next_brief(asked: OneTask) -> NextBrief:
     """The brief, made by the very code that makes a run's, with what a session says beside it."""
-    from runner.app.build.run_parts import preparation_of, task_plans
     from runner.context.brief import Part, tokens_of
-    from runner.repo.read import Repository
 
     task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
-    preparation = preparation_of(asked.project, asked.plan, asked.view.state)
-    with Repository.open(asked.project.root) as repository:
-        step = task_plans(preparation, repository).step(task, preparation.base())
+    preparation = run_parts.preparation_of(asked.project, asked.plan, asked.view.state)
+    with read.Repository.open(asked.project.root) as repository:
+        step = run_parts.task_plans(preparation, repository).step(task, preparation.base())
     brief = preparation.brief(task, attempt, step)
     # a plan that waits for its review is asked for no more: it is executed once it is approved
     mode = step.mode if step.plan is None else Mode.EXECUTE
@@ -224,10 +232,6 @@ def _around(
     if isinstance(implementer, Finding) or not implementer.is_agent:
         return ""
     if name == "model":
-        from runner.implementers.llm import conversation
-
         said = conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
         return f"\n---\n\n# Its instructions\n\n{said}"
-    from runner.implementers.agents import program
-
     return program.planning_prompt() if mode is Mode.PLAN else program.execution(brief, plan)

@@ -14,6 +14,7 @@ from runner.errors import ExitCode
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity, Status
 from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, render
@@ -29,10 +30,20 @@ from runner.text.wording import did_you_mean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from runner.app.inspect import unmade_parts
     from runner.app.observer import Observer
     from runner.config.settings import Settings
+    from runner.context import skills
     from runner.model import GateSpec, TestContract
+    from runner.plan import foreign, task_types
     from runner.project import Project, Reading
+    from runner.repo import read
+else:
+    foreign = lazy_module("runner.plan.foreign")
+    read = lazy_module("runner.repo.read")
+    skills = lazy_module("runner.context.skills")
+    task_types = lazy_module("runner.plan.task_types")
+    unmade_parts = lazy_module("runner.app.inspect.unmade_parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +102,16 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
     """What nobody makes; nothing of a plan with mistakes, whose fields may be lost in them."""
     if any(problem.is_error for problem in reading.problems):
         return ()
-    from runner.app.inspect.unmade_parts import find_unmade  # no run asks this
-
-    return find_unmade(project.root, reading.data, reading.plan.path, reading.plan.tasks)
+    return unmade_parts.find_unmade(
+        project.root, reading.data, reading.plan.path, reading.plan.tasks
+    )
 
 
 def _of_another_tool(reading: Reading) -> Iterator[Problem]:
     """An error where the file is one of another tool: it holds no task as it stands."""
     if reading.plan.tasks:
         return
-    from runner.plan.foreign import find_form
-
-    form = find_form(reading.data.decode("utf-8", "replace"))
+    form = foreign.find_form(reading.data.decode("utf-8", "replace"))
     if form is not None:
         path = reading.plan.path
         into = "behind it, as sections" if path in PLANS else f"into {PLANS[0]}"
@@ -242,14 +251,11 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
     commit = project.head().commit
     if not commit or not any((project.root / one).is_dir() for one in _skill_folders(project)):
         return
-    from runner.context.skills import skills_of
     from runner.context.tree import Tree
-    from runner.plan.task_types import Kind
-    from runner.repo.read import Repository
 
-    with Repository.open(project.root) as repository:
+    with read.Repository.open(project.root) as repository:
         tree = Tree.of(repository, commit, project.settings)
-        for one in skills_of(tree, project.settings, Kind()).warnings:
+        for one in skills.skills_of(tree, project.settings, task_types.Kind()).warnings:
             lines = tree.text(one.path)[0].splitlines()
             said = lines[one.line - 1] if one.line <= len(lines) else ""
             place = (one.path, one.line, 1)

@@ -10,6 +10,7 @@ from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
 from runner.journal.snapshot import pause_collections
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
 from runner.project import BUILD
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from runner.model import Graded, Task
     from runner.plan.outline import OutlineTask
     from runner.project import Project
+    from runner.run import recovery
     from runner.run.proof.unverified_bytes import Unverified
+else:
+    recovery = lazy_module("runner.run.recovery")
 
 _DONE = Status.DONE
 _ANCESTRY = "ancestry"
@@ -172,9 +176,7 @@ def _read_together(
     """What the next run would read before it starts, folded into the state."""
     ledger = rehearse(state)
     if state.run_open:
-        from runner.run.recovery import finish_landed
-
-        finish_landed(ledger)
+        recovery.finish_landed(ledger)
     landing = state.landing.task if state.landing is not None else ""
     # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
@@ -197,11 +199,10 @@ def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) ->
         yield Facts(descends=True, landed={})
         return
     from runner.repo.read import Repository
-    from runner.run.recovery import gather_facts
 
     with Repository.open(project.root) as repository:
         seen = cast("Iterable[Task]", tasks)  # as above
-        facts = gather_facts(repository, state, seen, project.plan_file)
+        facts = recovery.gather_facts(repository, state, seen, project.plan_file)
         if facts.descends and behind:
             _keep(project.cache, behind)
         yield facts

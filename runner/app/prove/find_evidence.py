@@ -16,6 +16,7 @@ from runner.journal.evidence import (
 )
 from runner.journal.read_journal import read_journal
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.repo.read import Repository
 from runner.run.proof_required import find_unproven_beneath
 from runner.run.selection import find_id
@@ -24,10 +25,13 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from runner.gates import registry
     from runner.journal.evidence import Evidence, Standing
     from runner.journal.task_state import TaskState
     from runner.model import Graded, Level, Status, Task
     from runner.project import Project
+else:
+    registry = lazy_module("runner.gates.registry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def _own_commands(
     """The commands the task itself names: its proof's digest says that they are still the same."""
     if evidence.spec.proof != task.spec.proof:
         return {}
-    from runner.gates.registry import checks_of  # every family of gates: only git's word needs them
-
     bare = replace(project.settings, gates=(), gates_by_type=())
-    return {check.id: (redact(check.command), check.level) for check in checks_of(task, bare)}
+    return {
+        check.id: (redact(check.command), check.level) for check in registry.checks_of(task, bare)
+    }

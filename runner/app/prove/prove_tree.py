@@ -18,6 +18,7 @@ from runner.app.change.change_source import of_working_tree
 from runner.gates import contract_tests, contracts, shim
 from runner.gates.result_parsers import ran_no_test
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of
 from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import GateContext
+    from runner.gates.coverage import measurements
     from runner.gates.coverage.lines import Measured
     from runner.impact.answer import Affected
     from runner.model import Finding, Task
     from runner.project import Project
     from runner.run.assignment import WorkerContext
+else:
+    measurements = lazy_module("runner.gates.coverage.measurements")
 
 
 _PLAIN = 0o100644
@@ -247,6 +251,4 @@ def _run(bench: GateContext, id_: str, *, observed: bool) -> Reproven:
 
 
 def _read_lines(id_: str, bench: GateContext) -> Measured:
-    from runner.gates.coverage.measurements import read_measurement
-
-    return read_measurement(id_, bench)
+    return measurements.read_measurement(id_, bench)

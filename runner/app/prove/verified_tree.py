@@ -11,6 +11,7 @@ import runner
 from runner import effects
 from runner.errors import ExitCode
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.text.display import display
 from runner.text.wording import join_few, plural
@@ -18,13 +19,25 @@ from runner.text.wording import join_few, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from runner.app.build import discovered_gates
+    from runner.journal import grading
     from runner.journal.state import RunState
     from runner.model import Digest, Graded
     from runner.model.planned_task import PlannedTask
     from runner.project import Project
+    from runner.repo import read
     from runner.repo.read import Repository
+    from runner.run import waivers
     from runner.run.journal_writer import JournalWriter
+    from runner.run.proof import same_tree, unverified_bytes
     from runner.run.proof.unverified_bytes import Unverified
+else:
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    grading = lazy_module("runner.journal.grading")
+    read = lazy_module("runner.repo.read")
+    same_tree = lazy_module("runner.run.proof.same_tree")
+    unverified_bytes = lazy_module("runner.run.proof.unverified_bytes")
+    waivers = lazy_module("runner.run.waivers")
 
 
 _KEPT = "bytes-as-proven.json"
@@ -34,7 +47,7 @@ def find_unverified_tasks(
     project: Project,
     tasks: Iterable[PlannedTask],
     state: RunState,
-    repository: Repository | None = None,
+    repository: read.Repository | None = None,
 ) -> Mapping[str, Unverified]:
     """By id the DONE tasks whose files no proof is about, in HEAD or in the work tree.
 
@@ -43,18 +56,17 @@ def find_unverified_tasks(
     key = _key(project.head().commit or "", state.seq)
     if _load_known(project, key) is not None:
         return {}
-    from runner.repo.read import Repository
-    from runner.run.proof.unverified_bytes import find_unverified
-
     asked: dict[str, list[int]] = {}
 
-    with nullcontext(repository) if repository else Repository.open(project.root) as opened:
+    with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
 
         def dirty(blobs: Mapping[str, str]) -> Iterable[str]:
             asked.update((path, _look(project, path)) for path in blobs)
             return [one.path for one in opened.state().dirty] if blobs else []
 
-        found = find_unverified(opened, opened.head().commit or "", tasks, state, dirty)
+        found = unverified_bytes.find_unverified(
+            opened, opened.head().commit or "", tasks, state, dirty
+        )
     if not found:
         _keep(project, key, asked)
     return found
@@ -96,15 +108,12 @@ def grades_in(
 
     `found`: what is unverified, where that was looked for already.
     """
-    from runner.journal.grading import grades_of
-    from runner.run.waivers import stands
-
     tasks = tuple(tasks)
     if found is None:
         found = find_unverified_tasks(project, tasks, state, repository)
     whys = {id_: one.why for id_, one in found.items()}
     states = {task.id: state.task(task.id) for task in tasks}
-    return grades_of(tasks, states, partial(stands, project.root), whys)
+    return grading.grades_of(tasks, states, partial(waivers.stands, project.root), whys)
 
 
 def _look(project: Project, path: str) -> list[int]:
@@ -189,27 +198,21 @@ def find_verification(
 
 
 def _keys(
-    project: Project, state: RunState, head: str, repository: Repository | None
+    project: Project, state: RunState, head: str, repository: read.Repository | None
 ) -> frozenset[Digest]:
     """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
-    from runner.app.build.discovered_gates import take_up_default_gates
-    from runner.run.proof.same_tree import list_proofs
-
-    take_up_default_gates(project)
+    discovered_gates.take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings
     subjects = (tasks, some) if len(some) != len(tasks) else (tasks,)
-    said = [(sorted(documents), list_proofs(ones, settings)) for ones in subjects]
+    said = [(sorted(documents), same_tree.list_proofs(ones, settings)) for ones in subjects]
     asked = digest_of(repr((runner.__version__, head, said)).encode("utf-8", "surrogatepass"))
     known = _read_kept(project, asked)
     if known:
         return known
-    from runner.repo.read import Repository
-    from runner.run.proof.same_tree import tree_key
-
-    with nullcontext(repository) if repository else Repository.open(project.root) as opened:
-        keys = [tree_key(opened, head, documents, ones, settings) for ones in subjects]
+    with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
+        keys = [same_tree.tree_key(opened, head, documents, ones, settings) for ones in subjects]
     with suppress(OSError):  # git is asked again next time; nothing else is lost
         effects.make_folder(project.cache)
         data = json.dumps({"asked": asked, "keys": keys}).encode()

@@ -10,6 +10,7 @@ from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of
 from runner.plan.task_ids import task_id
 from runner.process.base import Place, command_environment
@@ -25,9 +26,13 @@ from runner.writes.scanners import select_scanners
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.app.inspect.diagnostic import Diagnostic
+    from runner.app.inspect import diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
+    from runner.writes import sast
+else:
+    diagnostic = lazy_module("runner.app.inspect.diagnostic")
+    sast = lazy_module("runner.writes.sast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +95,17 @@ def analyse_files(
 
 def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
     """One file by bandit where it is Python, and by the installed tools of its language."""
-    from runner.writes.sast import scan_file
-
     path = display_path(workplace.near(Path(name)))
     python = language_of(path, content) == "python"
-    report = scan_file(content, path) if python else None
+    report = sast.scan_file(content, path) if python else None
     others = _scan_by_tools(workplace, path, content)
     return report.join(others) if report and others else report or others
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | None:
     """Append to the history; why that could not be done, where it could not."""
-    from runner.writes.sast import record_findings
-
     try:
-        record_findings(workplace.root, report, task=task, attempt=BY_HAND)
+        sast.record_findings(workplace.root, report, task=task, attempt=BY_HAND)
     except RunnerError as error:
         return error
     return None
@@ -115,10 +116,8 @@ def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | 
 
 def list_kept(workplace: Workplace, task: str = "") -> tuple[Kept, ...]:
     """What scans have found so far, of one task perhaps; notes of what was not looked at, too."""
-    from runner.writes.sast import load_findings
-
     kept = []
-    for record in load_findings(workplace.root, workplace.task(task)[0] if task else ""):
+    for record in sast.load_findings(workplace.root, workplace.task(task)[0] if task else ""):
         time, whose, attempt = (record.get(name) for name in ("time", "task", "attempt"))
         kept.append(
             Kept(
@@ -133,11 +132,9 @@ def list_kept(workplace: Workplace, task: str = "") -> tuple[Kept, ...]:
 
 def load_findings_of(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
     """What was found, and not looked at, in one attempt of each of these tasks: each once."""
-    from runner.writes.sast import load_findings
-
     kept = (
         _finding(record)
-        for record in load_findings(root)
+        for record in sast.load_findings(root)
         if attempts.get(str(record.get("task"))) == record.get("attempt")
     )
     return tuple(dict.fromkeys(kept))
@@ -169,10 +166,8 @@ def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastRepor
         return specimen.examine() if specimen else None
 
 
-def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Diagnostic]:
+def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[diagnostic.Diagnostic]:
     """For `doctor`: the analysers that the repository's files, and planned ones, call for."""
-    from runner.app.inspect.diagnostic import Diagnostic, State
-
     laboratory = _laboratory(Workplace.of(project.root, project.environ), project.cache)
     with Repository.open(project.root) as repository:
         commit = repository.head().commit
@@ -181,9 +176,11 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[Diagnos
         lacks = laboratory.lacks(tool)
         if lacks:
             text = f"{lacks}, so {tool.tool} looks at nothing"
-            yield Diagnostic(f"analyser {tool.tool}", State.NOTE, text)
+            yield diagnostic.Diagnostic(f"analyser {tool.tool}", diagnostic.State.NOTE, text)
         else:
-            yield Diagnostic(f"analyser {tool.tool}", State.OK, str(laboratory.program(tool)))
+            yield diagnostic.Diagnostic(
+                f"analyser {tool.tool}", diagnostic.State.OK, str(laboratory.program(tool))
+            )
 
 
 def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:

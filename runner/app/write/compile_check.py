@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.writes.compile_check import CHECK, MISSING, compile_file
 from runner.writes.project_compile import (
@@ -21,11 +22,26 @@ from runner.writes.project_compile import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from runner.app.build import run_parts
+    from runner.app.prove import prove_tree
+    from runner.app.write import analysis
     from runner.app.write.workplace import Workplace
     from runner.model import Change
+    from runner.process import base, limits, supervise
     from runner.process.base import Place, Ran, RunCommand, Sandbox
     from runner.project import Project
+    from runner.repo import read
     from runner.run.assignment import WorkerContext
+    from runner.secrets import redact
+else:
+    analysis = lazy_module("runner.app.write.analysis")
+    base = lazy_module("runner.process.base")
+    limits = lazy_module("runner.process.limits")
+    prove_tree = lazy_module("runner.app.prove.prove_tree")
+    read = lazy_module("runner.repo.read")
+    redact = lazy_module("runner.secrets.redact")
+    run_parts = lazy_module("runner.app.build.run_parts")
+    supervise = lazy_module("runner.process.supervise")
 
 _UNTRUSTED = Finding(
     CHECK,
@@ -37,9 +53,6 @@ _UNTRUSTED = Finding(
 
 def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
     """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
-    from runner.app.write.analysis import sandbox_here
-    from runner.process.base import Place, command_environment
-
     if change.content is None:
         return ()
     with TemporaryDirectory(prefix="runner-compile-") as folder:
@@ -47,9 +60,9 @@ def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
         tree.mkdir()
         box.mkdir()
         run_command = _runs(
-            Place(tree=tree, shown=tree, box=box),
-            sandbox_here(workplace),
-            command_environment(workplace.environ),
+            base.Place(tree=tree, shown=tree, box=box),
+            analysis.sandbox_here(workplace),
+            base.command_environment(workplace.environ),
         )
         found = compile_file(change, run_command)
     return () if found is None else (_here(found),)
@@ -64,13 +77,11 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
     """
     if not workplace.in_git or change.content is None:
         return ()
-    from runner.app.build.run_parts import sandbox_of
-
     project = workplace.project()
     commands = tuple(CompileCommand(*one) for one in project.settings.compile)
     if not _is_called_for(workplace.root, change.path, commands):
         return ()
-    sandbox = sandbox_of(project.settings)
+    sandbox = run_parts.sandbox_of(project.settings)
     trusted = _is_trusted(project)
     left_out = () if trusted or (sandbox.encloses and not commands) else (_UNTRUSTED,)
     if not trusted and not sandbox.encloses:
@@ -80,17 +91,15 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
 
 def require_compiled(change: Change, workplace: Workplace) -> None:
     """Raise RunnerError (exit 1) for a change that does not compile: it goes no further."""
-    from runner.secrets.redact import redact
-
     found = compile_alone(change, workplace)
     if not any(one.refuses for one in found):
         found = compile_in_project(change, workplace)
     for one in found:
         if one.refuses:
-            path = redact(one.path or change.path)
+            path = redact.redact(one.path or change.path)
             place = f":{one.line}" + (f":{one.column}" if one.column else "")
             raise RunnerError(
-                f"it does not compile: {redact(one.message)}",
+                f"it does not compile: {redact.redact(one.message)}",
                 where=path + place if one.line else path,
                 hint=f"{one.hint or 'correct it'}, and stage it again",
                 code=ExitCode.FAILED,
@@ -124,12 +133,13 @@ def _is_trusted(project: Project) -> bool:
 def _try_compile(
     project: Project, change: Change, commands: tuple[CompileCommand, ...]
 ) -> tuple[Finding, ...]:
-    from runner.app.prove.prove_tree import Snapshot, open_slots
-    from runner.repo.read import Repository
 
-    with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
+    with (
+        read.Repository.open(project.root) as repository,
+        prove_tree.open_slots(project, repository) as opened,
+    ):
         (site,) = opened.slots
-        Snapshot.of(repository).put_into(site)
+        prove_tree.Snapshot.of(repository).put_into(site)
         return _compare_with_base(site, change, commands)
 
 
@@ -166,19 +176,15 @@ def _here(found: Finding) -> Finding:
 
 
 def _runs(place: Place, sandbox: Sandbox, environment: Mapping[str, str]) -> RunCommand:
-    from runner.process.base import Command
-    from runner.process.limits import Limits
-    from runner.process.supervise import run
-
     def run_command(line: str | tuple[str, ...], *, stdin: bytes = b"", folder: str = "") -> Ran:
-        command = Command(
+        command = base.Command(
             line=line,
             place=place,
             environment=environment,
             stdin=stdin,
-            limits=Limits(soft=0),
+            limits=limits.Limits(soft=0),
             folder=folder,
         )
-        return run(command, sandbox)
+        return supervise.run(command, sandbox)
 
     return run_command

@@ -17,13 +17,28 @@ from typing import TYPE_CHECKING
 from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from runner import effects
+    from runner.config import permissions
+    from runner.implementers.agents import hooks
     from runner.implementers.agents.hooks import Rules
+    from runner.secrets import allowlist, find, scan
     from runner.secrets.allowlist import AllowList
+    from runner.writes import compile_check, pipeline
+else:
+    allowlist = lazy_module("runner.secrets.allowlist")
+    compile_check = lazy_module("runner.writes.compile_check")
+    effects = lazy_module("runner.effects")
+    find = lazy_module("runner.secrets.find")
+    hooks = lazy_module("runner.implementers.agents.hooks")
+    permissions = lazy_module("runner.config.permissions")
+    pipeline = lazy_module("runner.writes.pipeline")
+    scan = lazy_module("runner.secrets.scan")
 
 
 _WHOLE = ("content", "file_text")
@@ -193,8 +208,6 @@ class HookAnswer:
 
 def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
     """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
-    from runner.config.permissions import CHECK
-
     folder, tool, arguments = _read_call(call.said, environ)
     command = command_of(tool, arguments)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
@@ -205,32 +218,26 @@ def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
         return HookAnswer(command=refused)
     found = tuple(finding for write in writes for finding in _findings(write, folder, rules))
     for finding in found:
-        if call.rules and finding.check == CHECK:
+        if call.rules and finding.check == permissions.CHECK:
             _keep_question(Path(call.rules), rules, finding.path)
     return HookAnswer(findings=found)
 
 
 def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
     """Why the rules do not let a line of shell run."""
-    from runner.config.permissions import format_subject, shell_finding
-    from runner.implementers.agents.hooks import note_asked
-
-    finding = shell_finding(command, rules.book)
+    finding = permissions.shell_finding(command, rules.book)
     if finding is None:
         return None
     if named and rules.book.word(SHELL, command).permit is Permit.ASK:
-        note_asked(Path(named), SHELL, command)
-    return replace(finding, path=format_subject(SHELL, command))
+        hooks.note_asked(Path(named), SHELL, command)
+    return replace(finding, path=permissions.format_subject(SHELL, command))
 
 
 def _keep_question(path: Path, rules: Rules, subject: str) -> None:
     """Keep what a person is to be asked about beside the rules: the session hears of it."""
-    from runner.config.permissions import write_tool
-    from runner.implementers.agents.hooks import note_asked
-
-    tool = write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
+    tool = permissions.write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
     if rules.book.word(tool, subject).permit is Permit.ASK:
-        note_asked(path, tool, subject)
+        hooks.note_asked(path, tool, subject)
 
 
 def _read_call(said: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
@@ -258,29 +265,26 @@ def _path(path: Path) -> Path:
     raise RunnerError("a file cannot have that name", where=ascii(str(path)))
 
 
-def _load_rules(call: HookCall, environ: Mapping[str, str]) -> Rules:
-    from runner.implementers.agents.hooks import Rules
-
+def _load_rules(call: HookCall, environ: Mapping[str, str]) -> hooks.Rules:
     if not call.rules:
         return _rules_of_plan(call.start, environ)
     try:
-        return Rules.read(Path(call.rules))
+        return hooks.Rules.read(Path(call.rules))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunnerError("the hook's rules cannot be read", where=call.rules) from error
 
 
-def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> Rules:
+def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> hooks.Rules:
     """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
     from runner.app.write.workplace import Workplace
     from runner.config.settings import load_settings
-    from runner.implementers.agents.hooks import Rules
 
     workplace = Workplace.of(start, environ)
     named = environ.get("RUNNER_TASK", "")
     id_, task = workplace.task(named) if named else ("", None)
     outputs = task.outputs if task is not None else ("any",)
     settings = load_settings(workplace.root, environ, {}).settings
-    return Rules(
+    return hooks.Rules(
         task=id_,
         outputs=outputs,
         project=str(workplace.root),
@@ -324,14 +328,12 @@ def _change(write: Write, target: Path, source: Path, path: str) -> Change:
 
 def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
     """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
-    from runner.secrets.allowlist import FILE_NAME, AllowList
-    from runner.writes.compile_check import compile_file
-    from runner.writes.pipeline import WriteContext, WriteRules, admit_writes
-
     allowed = (
-        _load_allow_list(project / FILE_NAME) if (project / FILE_NAME).is_file() else AllowList()
+        _load_allow_list(project / allowlist.FILE_NAME)
+        if (project / allowlist.FILE_NAME).is_file()
+        else allowlist.AllowList()
     )
-    writes = WriteRules(
+    writes = pipeline.WriteRules(
         run="",
         task=rules.task,
         attempt=0,
@@ -342,33 +344,31 @@ def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Findi
         reviewed=rules.reviewed,
         allowed=allowed,
     )
-    bench = WriteContext(tree=project, before=lambda path: _bytes(project / path))
+    bench = pipeline.WriteContext(tree=project, before=lambda path: _bytes(project / path))
     named = tuple(_keys(change, allowed))
     shown = replace(change, content=b"") if named else change
-    admitted = admit_writes((shown,), writes, bench)
+    admitted = pipeline.admit_writes((shown,), writes, bench)
     yield from (*admitted.findings, *named)
-    if admitted.clean and not named and (mistake := compile_file(change, None)) is not None:
+    if (
+        admitted.clean
+        and not named
+        and (mistake := compile_check.compile_file(change, None)) is not None
+    ):
         yield mistake
 
 
 def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
     """Keys that are sure at once: then nobody need be asked a second time, which takes longer."""
-    from runner.secrets.find import find, utf8
-    from runner.secrets.scan import CHECK
-
-    text = utf8(change.content or b"")
-    for secret in find(text):
+    text = find.utf8(change.content or b"")
+    for secret in find.find(text):
         if not allowed.match(secret.value):
             line = text.count(b"\n", 0, secret.start) + 1
             said = f"secret found: {secret.shape.title}"
-            yield Finding(CHECK, said, path=change.path, line=line, hint=_READ_IT)
+            yield Finding(scan.CHECK, said, path=change.path, line=line, hint=_READ_IT)
 
 
 def _load_allow_list(path: Path) -> AllowList:
-    from runner import effects
-    from runner.secrets.allowlist import read_allow_list
-
-    return read_allow_list(path.read_bytes(), effects.now().date())
+    return allowlist.read_allow_list(path.read_bytes(), effects.now().date())
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -24,6 +24,7 @@ from runner.journal.read_journal import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.secrets.redact import redact
 from runner.writes.landing import in_the_way
@@ -35,11 +36,24 @@ from runner.writes.staging import Staging
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.app.write import compile_check
     from runner.app.write.workplace import Workplace
     from runner.journal.events import Event
     from runner.model import Task
+    from runner.report import decisions_file
+    from runner.run import review
+    from runner.secrets import scan
+    from runner.writes import sast, sast_report, suppressions
     from runner.writes.sast_report import SastReport
     from runner.writes.staging import Staged
+else:
+    compile_check = lazy_module("runner.app.write.compile_check")
+    decisions_file = lazy_module("runner.report.decisions_file")
+    review = lazy_module("runner.run.review")
+    sast = lazy_module("runner.writes.sast")
+    sast_report = lazy_module("runner.writes.sast_report")
+    scan = lazy_module("runner.secrets.scan")
+    suppressions = lazy_module("runner.writes.suppressions")
 
 _PROPOSED, _EDITED = "by-hand", "by-hand-edited"
 _PLAIN = 0o100644
@@ -151,22 +165,15 @@ class Proposals:
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """What a person should know of a change before they decide: does it compile, marks."""
-        from runner.app.write.compile_check import compile_alone
-        from runner.writes.suppressions import marker_findings
-
-        said = compile_alone(change, self.workplace)
-        return (*said, *marker_findings(change, self.current(change.path)))
+        said = compile_check.compile_alone(change, self.workplace)
+        return (*said, *suppressions.marker_findings(change, self.current(change.path)))
 
     def _in_project(self, change: Change) -> tuple[Finding, ...]:
-        from runner.app.write.compile_check import compile_in_project
-
-        return compile_in_project(change, self.workplace)
+        return compile_check.compile_in_project(change, self.workplace)
 
     def _change(self, path: str, content: bytes) -> Change:
         refusal = check_path(path, _PLAIN)
         if refusal is not None and refusal.refuses:
-            from runner.secrets.redact import redact
-
             raise RunnerError(
                 redact(refusal.message), hint=f"{refusal.hint}, relative to the project's folder"
             )
@@ -177,10 +184,8 @@ class Proposals:
         return Change(path, action, mode, old, digest_of(content), content)
 
     def _secrets(self, change: Change) -> tuple[Finding, ...]:
-        from runner.secrets.scan import scan_content
-
         allowed = self.workplace.load_allow_list()
-        return scan_content(change.content or b"", change.path, allowed=allowed)
+        return scan.scan_content(change.content or b"", change.path, allowed=allowed)
 
     def _scope(self, change: Change, task_id: str, task: Task | None) -> tuple[Finding, ...]:
         """Outside the plan a person alone decides, but for the runner's own files."""
@@ -263,8 +268,6 @@ class Proposals:
         Raises RunnerError where the file is not what it was when they were staged (exit 6), and
         where path rules or the secret scan refuse them now, or they do not compile.
         """
-        from runner.app.write.compile_check import require_compiled
-
         change = self.staging.read(staged)
         self._check_again(change)
         if in_the_way(self.workplace.root, (change,)):
@@ -274,7 +277,7 @@ class Proposals:
                 hint="stage the proposal again, on the file as it is now",
                 code=ExitCode.CONFLICT,
             )
-        require_compiled(change, self.workplace)
+        compile_check.require_compiled(change, self.workplace)
         how = Review.EDITED if staged.run == _EDITED else Review.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
         self._journal(staged, event)
@@ -286,15 +289,12 @@ class Proposals:
         self.staging.settle(staged, Standing.LANDED)
         return change
 
-    def _scan(self, staged: Staged, change: Change) -> SastReport:
+    def _scan(self, staged: Staged, change: Change) -> sast_report.SastReport:
         """Static analysis of what was applied, kept in its history; it never refuses."""
-        from runner.writes.sast import record_findings, scan_file
-        from runner.writes.sast_report import SastReport
-
         if change.content is None or language_of(change.path) is not row_named("python").language:
-            return SastReport()
-        report = scan_file(change.content, change.path)
-        record_findings(self.workplace.root, report, task=staged.task, attempt=staged.attempt)
+            return sast_report.SastReport()
+        report = sast.scan_file(change.content, change.path)
+        sast.record_findings(self.workplace.root, report, task=staged.task, attempt=staged.attempt)
         return report
 
     def reject(self, staged: Staged, reason: str) -> int:
@@ -343,12 +343,10 @@ class Proposals:
 
     def _let_go_on(self, staged: Staged) -> None:
         """Say how a run's task stands, once its whole proposal is answered."""
-        from runner.run.review import what_follows
-
         standings = self.standings()
         family = standings.siblings(staged)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
-        self._journal(staged, *what_follows(standings.state, staged.task, changes))
+        self._journal(staged, *review.what_follows(standings.state, staged.task, changes))
 
     def _repair(self, staged: Staged, reason: str) -> tuple[Event, ...]:
         """What makes the reason repair context, without counting as a failed attempt.
@@ -377,7 +375,5 @@ class Proposals:
 
     def _ignore_run_files(self) -> None:
         if self.workplace.in_git:
-            from runner.report.decisions_file import IgnoreDocument
-
             effects.make_folder(self.workplace.root / "artifacts" / "build")
-            IgnoreDocument(self.workplace.root).write()
+            decisions_file.IgnoreDocument(self.workplace.root).write()

@@ -19,6 +19,7 @@ from runner.app.write.workplace import (
 )
 from runner.errors import ExitCode, RunnerError, worst
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_list
 from runner.secrets.redact import redact
 from runner.writes.safe_io import read_beneath, write_beneath
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from runner.model import Finding
+    from runner.repo import read
+    from runner.secrets import find, scan
     from runner.secrets.allowlist import Allowed
     from runner.secrets.scan import Hit
+else:
+    find = lazy_module("runner.secrets.find")
+    read = lazy_module("runner.repo.read")
+    scan = lazy_module("runner.secrets.scan")
 
 _STDIN = "(standard input)"
 
@@ -84,10 +91,8 @@ def scan_files(
 
 def _scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
     """The findings of one content, fit to be shown: no value is in them, not in the name either."""
-    from runner.secrets.scan import scan_content
-
     path = _STDIN if name == STANDARD_INPUT else name
-    for found in scan_content(content, path, allowed=allowed):
+    for found in scan.scan_content(content, path, allowed=allowed):
         message, hint = redact(found.message), redact(found.hint)
         yield replace(found, path=_display_name(name), message=message, hint=hint)
 
@@ -163,11 +168,9 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
 
 def _reason(said: str) -> str:
     """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
-    from runner.secrets.scan import scan_text
-
     if not said.strip():
         raise RunnerError("an entry needs a reason", hint='add --reason "why it is no secret"')
-    if any(found.refuses for found in scan_text(said, "reason")):
+    if any(found.refuses for found in scan.scan_text(said, "reason")):
         raise RunnerError("the reason itself looks like a secret", hint="say it without the value")
     return " ".join(said.split())
 
@@ -188,14 +191,11 @@ def _day(said: str) -> date | None:
 
 def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
     """The values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
-    from runner.secrets.find import utf8
-    from runner.secrets.scan import hits
-
     name, line, column = _place(place)
     content = require_named(name, read_input)
-    text = utf8(content)
+    text = find.utf8(content)
     at: dict[int, list[Hit]] = {}
-    for hit in hits(content, name):
+    for hit in scan.hits(content, name):
         if text.count(b"\n", 0, hit.start) + 1 == line:
             start = text.rfind(b"\n", 0, hit.start) + 1
             at.setdefault(len(text[start : hit.start].decode("utf-8", "replace")) + 1, []).append(
@@ -233,9 +233,7 @@ def _place(place: str) -> tuple[str, int, int | None]:
 
 def _author(workplace: Workplace) -> str:
     """Who git says this person is, or who is logged in."""
-    from runner.repo.read import Repository
-
-    with Repository.open(workplace.root) as repository:
+    with read.Repository.open(workplace.root) as repository:
         identity = repository.identity()
     return identity.name if identity.invented else f"{identity.name} <{identity.email}>"
 

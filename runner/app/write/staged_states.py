@@ -12,6 +12,7 @@ from runner.app.write.workplace import display_path
 from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Status, digest_of
 from runner.repo.read import Repository
 from runner.secrets.redact import redact
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
     from runner.app.write.workplace import Workplace
     from runner.journal.state import RunState
     from runner.model import Digest
+    from runner.run import review
+    from runner.secrets import scan
     from runner.writes.log import History
     from runner.writes.staging import Staged, Staging
+else:
+    review = lazy_module("runner.run.review")
+    scan = lazy_module("runner.secrets.scan")
 
 
 BY_HAND = 0
@@ -150,11 +156,9 @@ class Standings:
 
     def _is_rejected(self, one: Staged) -> bool:
         """A proposal is rejected whole, or with any of its files."""
-        from runner.run.review import WHOLE, proposal_digest
-
         family = self.siblings(one)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
-        whole = self.state.review(one.task, WHOLE, None, proposal_digest(changes))
+        whole = self.state.review(one.task, review.WHOLE, None, review.proposal_digest(changes))
         said = (whole, *(self._review(each) for each in family))
         return any(isinstance(event, WriteRejected) for event in said)
 
@@ -198,10 +202,8 @@ def _change(workplace: Workplace, history: History, path: str) -> Change:
 
 def _check(path: str) -> None:
     """A path that no log should hold: outside, in git's folder, or with a key in its name."""
-    from runner.secrets.scan import scan_content
-
     refused = check_path(path, 0, kind="delete")
-    for found in (*((refused,) if refused else ()), *scan_content(b"", path)):
+    for found in (*((refused,) if refused else ()), *scan.scan_content(b"", path)):
         if found.refuses:
             raise RunnerError(redact(found.message), hint=found.hint)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.repo.head import PLANS, find_git, find_project
 from runner.text.display import display
 
@@ -17,9 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from runner import effects
+    from runner.app.answer import between_runs
     from runner.model import Finding, Task
+    from runner.plan import task_ids
     from runner.project import Project
+    from runner.repo import read
+    from runner.run import selection
+    from runner.secrets import allowlist, redact, scan
     from runner.secrets.allowlist import AllowList
+    from runner.writes import safe_io
+else:
+    allowlist = lazy_module("runner.secrets.allowlist")
+    between_runs = lazy_module("runner.app.answer.between_runs")
+    effects = lazy_module("runner.effects")
+    read = lazy_module("runner.repo.read")
+    redact = lazy_module("runner.secrets.redact")
+    safe_io = lazy_module("runner.writes.safe_io")
+    scan = lazy_module("runner.secrets.scan")
+    selection = lazy_module("runner.run.selection")
+    task_ids = lazy_module("runner.plan.task_ids")
 
 
 STANDARD_INPUT = "-"
@@ -86,13 +104,13 @@ class Workplace:
 
         Raises RunnerError for what is no id, and for an id that the plan does not know.
         """
-        from runner.plan.task_ids import task_id
-
         if (self.root / self.plan_path()).is_file() and self.in_git:
             found = self._find_task(typed)
             if found is not None:
                 return found.id, found
-        named = task_id(typed) or (task_id(f"TASK-{typed}") if typed.isdigit() else None)
+        named = task_ids.task_id(typed) or (
+            task_ids.task_id(f"TASK-{typed}") if typed.isdigit() else None
+        )
         if named is None:
             raise RunnerError(
                 f'"{_redact(typed)}" is no task id', hint="write it as in the plan: TASK-003"
@@ -100,11 +118,9 @@ class Workplace:
         return named, None
 
     def _find_task(self, typed: str) -> Task | None:
-        from runner.run.selection import find_id
-
         project = self.project()
         tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
-        return tasks[find_id(_redact(typed), tasks)] if tasks else None
+        return tasks[selection.find_id(_redact(typed), tasks)] if tasks else None
 
     def project(self) -> Project:
         """The project with its settings; only in a git repository."""
@@ -115,15 +131,12 @@ class Workplace:
     @contextmanager
     def answer_at_once(self) -> Iterator[None]:
         """Have the plan say how a run's task stands once its proposal is answered."""
-        from runner.app.answer.between_runs import answer_at_once
-        from runner.repo.read import Repository
-
         if not (self.in_git and (self.root / self.plan_path()).is_file()):
             yield
             return
         with (
-            Repository.open(self.root) as repository,
-            answer_at_once(self.project(), repository),
+            read.Repository.open(self.root) as repository,
+            between_runs.answer_at_once(self.project(), repository),
         ):
             yield
 
@@ -132,21 +145,14 @@ class Workplace:
 
         Raises RunnerError where it cannot be read: what it would let through is not known.
         """
-        from runner.secrets.allowlist import FILE_NAME, read_allow_list
-        from runner.writes.safe_io import read_beneath
-
-        content = read_beneath(self.root, FILE_NAME)
+        content = safe_io.read_beneath(self.root, allowlist.FILE_NAME)
         if content is None:
             return None
-        from runner import effects
-
-        return read_allow_list(content, effects.now().date())
+        return allowlist.read_allow_list(content, effects.now().date())
 
     def find_secrets(self, content: bytes, path: str) -> tuple[Finding, ...]:
         """What looks like a secret in a person's edit: it must reach no git object either."""
-        from runner.secrets.scan import scan_content
-
-        found = scan_content(content, path, allowed=self.load_allow_list())
+        found = scan.scan_content(content, path, allowed=self.load_allow_list())
         return tuple(finding for finding in found if finding.refuses)
 
 
@@ -161,9 +167,7 @@ def display_path(path: str) -> str:
 
 
 def _redact(text: str) -> str:
-    from runner.secrets.redact import redact
-
-    return redact(text)
+    return redact.redact(text)
 
 
 def _nearest_with_plan(start: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.consent import open_with_gates
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.report.console import NORMAL, QUIET, Console, wants_colour
 from runner.report.cost import cost_part
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.answer import branch_adoption
     from runner.app.answer.branch_adoption import AdoptedBranch
+    from runner.commands.running import terminal_review
+else:
+    branch_adoption = lazy_module("runner.app.answer.branch_adoption")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
 
 _EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and
@@ -53,15 +59,14 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Adopt the branch, and say what became of the task."""
-    from runner.app.answer.branch_adoption import Adopt, adopt_branch
-    from runner.commands.running.terminal_review import find_asker
-
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)
-    asked = Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
+    asked = branch_adoption.Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if given.json else NORMAL, colour=colour) as console:
-        came = adopt_branch(project, asked, console, find_asker(console, project.environ))
+        came = branch_adoption.adopt_branch(
+            project, asked, console, terminal_review.find_asker(console, project.environ)
+        )
     _say(came, as_json=given.json)
     return came.code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,16 +11,29 @@ from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.project import BUILD, Project
 from runner.text.display import display
 from runner.text.wording import join_few
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
+    from runner.app.answer import answer_types, answers, attempts, held_edit
     from runner.app.answer.answer_types import Answered, Approve, HeldChange
+    from runner.app.draft import draft_answers
+    from runner.commands.answer import draft
+    from runner.commands.running import single_key, terminal_review
     from runner.model import Finding
+else:
+    answer_types = lazy_module("runner.app.answer.answer_types")
+    answers = lazy_module("runner.app.answer.answers")
+    attempts = lazy_module("runner.app.answer.attempts")
+    draft = lazy_module("runner.commands.answer.draft")
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
+    held_edit = lazy_module("runner.app.answer.held_edit")
+    single_key = lazy_module("runner.commands.running.single_key")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
 
 _EPILOGS = {
     "approve": """\
@@ -78,48 +92,37 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer what waits. Raises RunnerError for what does not wait, or cannot be answered so."""
-    from runner.app.draft.draft_answers import split_drafts
-    from runner.commands.answer.draft import answer_drafts
-
     has_drafts = any(word.upper().startswith("DRAFT-") for word in given.what)
     project = Project.open(Path.cwd(), environ, plan_needed=not has_drafts)
     every = getattr(given, "all", False)
     drafts: tuple[str, ...] = ()
     named: tuple[str, ...] = tuple(given.what)
     if given.command != "retry":
-        drafts, named = split_drafts(project, named, every=every)
+        drafts, named = draft_answers.split_drafts(project, named, every=every)
     code = ExitCode.OK
     if named or every or not drafts:
         code = _answer_tasks(given, project, named, environ)
-    return answer_drafts(given, project, drafts) if drafts else code
+    return draft.answer_drafts(given, project, drafts) if drafts else code
 
 
 def _answer_tasks(
     given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
 ) -> ExitCode:
-    from runner.app.answer import answers
-    from runner.app.answer.answer_types import Approve, Reject
 
     match given.command:
         case "approve":
-            return _approve(project, Approve(named, given.all, given.reuse))
+            return _approve(project, answer_types.Approve(named, given.all, given.reuse))
         case "reject":
-            answers.reject(project, Reject(named, given.reason), _tell, _ask_reason)
+            answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
             print("next: runner")
         case "retry":
-            from runner.app.answer.attempts import retry
-
-            return _retry(project, retry(project, named, given.reason), environ)
+            return _retry(project, attempts.retry(project, named, given.reason), environ)
         case _:
-            from runner.app.answer.held_edit import edit
-
-            edit(project, named, _TerminalEditor(environ), _tell)
+            held_edit.edit(project, named, _TerminalEditor(environ), _tell)
     return ExitCode.OK
 
 
 def _approve(project: Project, asked: Approve) -> ExitCode:
-    from runner.app.answer import answers
-
     came = answers.approve(project, asked, _tell)
     for one in came.held:
         print(_describe_next(one))
@@ -132,8 +135,6 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
 
 def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
     """Build them now; a run that is going on takes them up itself."""
-    import argparse
-
     if not ids:
         raise RunnerError("which one?", hint="runner status shows every task")
     if RunLock(project.root / BUILD).holder() is not None:
@@ -150,25 +151,24 @@ def _tell(one: Answered) -> None:
 
 
 def _describe(one: Answered) -> str:
-    from runner.app.answer.answer_types import Became
-
     name, refused = display(one.task), one.plans_refused
     kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""
     verb = "is" if len(one.done_again) == 1 else "are"
     again = ", ".join(map(display, one.done_again))
+    became = answer_types.Became
     return {
-        Became.APPROVED: f"{name} approved",
-        Became.REJECTED: f"{name} rejected",
-        Became.DROPPED: f"{name} rejected{kept}"
+        became.APPROVED: f"{name} approved",
+        became.REJECTED: f"{name} rejected",
+        became.DROPPED: f"{name} rejected{kept}"
         + (f"; {again} {verb} DONE again" if again else ""),
-        Became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
-        Became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
-        Became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
-        Became.DENIED: f"{name} goes on without it",
-        Became.STANDS: f"{name} stands as it was built: DONE",
-        Became.EDITED: f"{name} edited; next: runner",
-        Became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
-        Became.UNCHANGED: f"{name} is as it was",
+        became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
+        became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
+        became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
+        became.DENIED: f"{name} goes on without it",
+        became.STANDS: f"{name} stands as it was built: DONE",
+        became.EDITED: f"{name} edited; next: runner",
+        became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
+        became.UNCHANGED: f"{name} is as it was",
     }[one.became]
 
 
@@ -200,20 +200,20 @@ class _TerminalEditor:
 
     def edit(self, path: str, content: bytes) -> bytes:
         """What they leave."""
-        from runner.commands.running.terminal_review import edit_content
-
-        return edit_content(path, content, self.environ)
+        return terminal_review.edit_content(path, content, self.environ)
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
         """Whether they go on, which they are asked at a terminal."""
-        from runner.commands.running.single_key import read_key
-        from runner.commands.running.terminal_review import REFUSED, format_findings
-
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunnerError(
-                f"the edited file holds a secret: {REFUSED}",
-                detail="\n".join(format_findings(findings)),
+                f"the edited file holds a secret: {terminal_review.REFUSED}",
+                detail="\n".join(terminal_review.format_findings(findings)),
                 hint=findings[0].hint,
             )
-        print(*format_findings(findings), REFUSED, sep="\n", file=sys.stderr)
-        return (read_key(_AGAIN) or "w").lower()[:1] == "e"
+        print(
+            *terminal_review.format_findings(findings),
+            terminal_review.REFUSED,
+            sep="\n",
+            file=sys.stderr,
+        )
+        return (single_key.read_key(_AGAIN) or "w").lower()[:1] == "e"

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.model import Decision
 from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.app.answer import decision_record
+else:
+    decision_record = lazy_module("runner.app.answer.decision_record")
 
 _EXAMPLES = """\
 examples:
@@ -42,8 +47,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Append the decision, and say its number."""
-    from runner.app.answer.decision_record import decide
-
     project = Project.open(Path.cwd(), environ, plan_needed=bool(given.task))
     decision = Decision(
         title=given.title,
@@ -52,6 +55,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         tradeoff=given.tradeoff,
         pattern=given.pattern,
     )
-    number = decide(project, decision, given.task)
+    number = decision_record.decide(project, decision, given.task)
     print(f"DECISION-{number:03d} written to artifacts/build/DECISIONS.md")
     return ExitCode.OK

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 from runner.text.wording import join_few
@@ -17,11 +18,23 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runner.app.answer import waiting_document
+    from runner.app.draft import draft_answers, draft_checks, drafting, wishes
     from runner.app.draft.drafting import Drafted
     from runner.app.draft.wishes import Wish
     from runner.app.observer import Observer
+    from runner.commands.running import terminal_review
     from runner.journal.draft_events import DraftProposed
+    from runner.report import documents
     from runner.run.review import Asker
+else:
+    documents = lazy_module("runner.report.documents")
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
+    draft_checks = lazy_module("runner.app.draft.draft_checks")
+    drafting = lazy_module("runner.app.draft.drafting")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    waiting_document = lazy_module("runner.app.answer.waiting_document")
+    wishes = lazy_module("runner.app.draft.wishes")
 
 _EXAMPLES = """\
 examples:
@@ -54,21 +67,17 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Draft, and show what waits; exit 3, or 1 where no draft could be taken."""
-    from runner.app.draft.drafting import DraftRequest, draft
-
     flags = {"task_graph": given.task_graph, "sandbox": "none" if given.no_sandbox else None}
     flags = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
     wish = _find_wish(given, project)
-    asked = DraftRequest(wish, given.new_plan, given.prove, given.trust)
+    asked = drafting.DraftRequest(wish, given.new_plan, given.prove, given.trust)
     with open_console(project, is_quiet=given.json) as (observer, asker):
-        came = draft(project, asked, observer, asker)
+        came = drafting.draft(project, asked, observer, asker)
     return tell_drafted(project, came, as_json=given.json)
 
 
 def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
-    from runner.app.draft.wishes import file_wish, issue_wish, wish_of_words
-
     said = (bool(given.wish), bool(given.file), given.issue is not None)
     if sum(said) != 1 or (given.others and given.issue is None):
         raise RunnerError(
@@ -76,36 +85,34 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
         )
     if given.file:
-        return file_wish(project.root, Path(given.file))
+        return wishes.file_wish(project.root, Path(given.file))
     if given.issue is None:
-        return wish_of_words(given.wish)
+        return wishes.wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
     if not all(one.isdigit() for one in words):
         raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
     numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
-    return issue_wish(project.root, numbers, project.environ)
+    return wishes.issue_wish(project.root, numbers, project.environ)
 
 
 @contextmanager
 def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
     """Where somebody who drafts is heard, and a person at a terminal is asked."""
-    from runner.commands.running.terminal_review import find_asker
     from runner.report.console import NORMAL, QUIET, Console, wants_colour
 
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if is_quiet else NORMAL, colour=colour) as console:
-        yield console, find_asker(console, project.environ)
+        yield console, terminal_review.find_asker(console, project.environ)
 
 
 def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
     """Print the draft that waits, or why none could be taken."""
-    from runner.app.answer.waiting_document import describe_draft
-    from runner.report.documents import document
-
     if as_json:
-        found = came.proposed and describe_draft(came.proposed)
+        found = came.proposed and waiting_document.describe_draft(came.proposed)
         mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
-        print(document("draft", draft=found, mistakes=mistakes, rounds=came.rounds), end="")
+        print(
+            documents.document("draft", draft=found, mistakes=mistakes, rounds=came.rounds), end=""
+        )
     elif came.proposed is None:
         print("no draft could be taken:")
         for one in came.mistakes:
@@ -125,14 +132,15 @@ def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> E
 
 def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
     """`runner review DRAFT-1`: it whole."""
-    from runner.app.answer.waiting_document import describe_draft
-    from runner.app.draft.draft_answers import find_draft
-    from runner.report.documents import document
-
-    drafts = [find_draft(project, word) for word in given.what]
+    drafts = [draft_answers.find_draft(project, word) for word in given.what]
     if given.json:
         print(
-            document("review", waiting=[describe_draft(one) for one in drafts], staged=[]), end=""
+            documents.document(
+                "review",
+                waiting=[waiting_document.describe_draft(one) for one in drafts],
+                staged=[],
+            ),
+            end="",
         )
         return ExitCode.OK
     for one in drafts:
@@ -142,20 +150,17 @@ def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
 
 def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
     """The lines of a draft in the list of what waits."""
-    from runner.app.draft.draft_answers import find_draft
-
-    yield from _lines(project, find_draft(project, named), whole=whole)
+    yield from _lines(project, draft_answers.find_draft(project, named), whole=whole)
 
 
 def _lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
-    from runner.app.draft.draft_checks import Target
     from runner.plan.document import read_plan
 
     if not whole:
         yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
         yield from (f"to mend: {display(said)}" for said in one.mistakes)
         return
-    target = Target.of(project, one.plan)
+    target = draft_checks.Target.of(project, one.plan)
     new = target.with_text(one.text, project.root.name)
     rows = unified_diff(
         target.data.decode("utf-8", "replace").splitlines(),
@@ -185,8 +190,6 @@ def _lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str
 
 def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[str]) -> ExitCode:
     """Approve, reject or edit drafts."""
-    from runner.app.draft import draft_answers
-
     code = ExitCode.OK
     for named in drafts:
         if given.command == "approve":
@@ -202,22 +205,17 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
 
 
 def _reject(given: argparse.Namespace, project: Project, named: str) -> ExitCode:
-    from runner.app.draft.draft_answers import reject_draft
-
     with open_console(project, is_quiet=False) as (observer, asker):
-        came = reject_draft(project, named, given.reason, observer, asker)
+        came = draft_answers.reject_draft(project, named, given.reason, observer, asker)
     return tell_drafted(project, came)
 
 
 def _edit(project: Project, named: str) -> ExitCode:
-    from runner.app.draft.draft_answers import edit_draft
-    from runner.commands.running.terminal_review import edit_content
-
     class Editor:
         def edit(self, path: str, content: bytes) -> bytes:
-            return edit_content(path, content, project.environ)
+            return terminal_review.edit_content(path, content, project.environ)
 
-    edited = edit_draft(project, named, Editor())
+    edited = draft_answers.edit_draft(project, named, Editor())
     if edited is None:
         print(f"{named.upper()} is as it was")
         return ExitCode.OK

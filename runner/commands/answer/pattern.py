@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.report.table import table
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from runner.app.answer import decision_record
     from runner.app.answer.decision_record import Accepted
     from runner.plan.patterns import Match, Pattern
+else:
+    decision_record = lazy_module("runner.app.answer.decision_record")
 
 _EPILOG = """\
 exit: 0 well, 2 no such decision, no candidate, or no index
@@ -41,18 +45,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Do it. Raises RunnerError for what cannot become a pattern, and where there is no index."""
-    from runner.app.answer.decision_record import accept, load_index, search_patterns
-
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.verb == "accept":
-        _tell_accepted(accept(project, given.words), as_json=given.json)
+        _tell_accepted(decision_record.accept(project, given.words), as_json=given.json)
     elif given.verb == "search":
-        found = search_patterns(project, given.words)
+        found = decision_record.search_patterns(project, given.words)
         _tell_found(found, given.words, as_json=given.json)
     elif given.words:
         raise RunnerError("list takes no words", hint=f"runner pattern search {given.words[0]}")
     else:
-        _tell_patterns(load_index(project).patterns, as_json=given.json)
+        _tell_patterns(decision_record.load_index(project).patterns, as_json=given.json)
     return ExitCode.OK
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.answer.review import format_plan
 from runner.commands.one_task import add_arguments
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.console import NORMAL, QUIET, Console, wants_colour
 from runner.report.documents import document
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.answer import task_planning
     from runner.app.answer.task_planning import PlanningResult
     from runner.app.observer import Observer
+    from runner.commands.running import terminal_review
     from runner.errors import ExitCode
     from runner.journal.task_state import Planned
     from runner.run.review import Asker
+else:
+    task_planning = lazy_module("runner.app.answer.task_planning")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
 
 _EXAMPLES = """\
 examples:
@@ -51,11 +57,13 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the plan of a task; make it where there is none."""
-    from runner.app.answer.task_planning import MakePlan, plan_task
-
     project = Project.open(Path.cwd(), environ, _flags(given))
-    asked = MakePlan(given.id, given.again, given.reason, given.trust, given.allow_dirty)
-    came = plan_task(project, asked, partial(_open_console, project, is_quiet=given.json))
+    asked = task_planning.MakePlan(
+        given.id, given.again, given.reason, given.trust, given.allow_dirty
+    )
+    came = task_planning.plan_task(
+        project, asked, partial(_open_console, project, is_quiet=given.json)
+    )
     _show(came, as_json=given.json)
     return came.code
 
@@ -71,11 +79,9 @@ def _flags(given: argparse.Namespace) -> dict[str, object]:
 
 @contextmanager
 def _open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
-    from runner.commands.running.terminal_review import find_asker
-
     colour = wants_colour(sys.stderr, project.environ)
     with Console(level=QUIET if is_quiet else NORMAL, colour=colour) as console:
-        yield console, find_asker(console, project.environ)
+        yield console, terminal_review.find_asker(console, project.environ)
 
 
 def _show(came: PlanningResult, *, as_json: bool) -> None:

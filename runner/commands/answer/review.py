@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.answer import waiting
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,
@@ -23,6 +24,7 @@ from runner.app.inspect.view import View
 from runner.app.write.workplace import display_path
 from runner.commands.files.staged_write import as_data
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.repo.read import Repository
 from runner.report.console import wants_colour
@@ -39,10 +41,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.app.answer.waiting import Waiting
+    from runner.commands.answer import draft
+    from runner.context import task_plan
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.model import Change
+    from runner.report import diff_view
     from runner.writes.staging import Staged
+else:
+    diff_view = lazy_module("runner.report.diff_view")
+    draft = lazy_module("runner.commands.answer.draft")
+    task_plan = lazy_module("runner.context.task_plan")
 
 _EPILOG = """\
 examples:
@@ -62,9 +71,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List what waits, or show what was named of it."""
     if given.what and all(word.upper().startswith("DRAFT-") for word in given.what):
-        from runner.commands.answer.draft import show_drafts
-
-        return show_drafts(Project.open(Path.cwd(), environ, plan_needed=False), given)
+        return draft.show_drafts(Project.open(Path.cwd(), environ, plan_needed=False), given)
     project = Project.open(Path.cwd(), environ)
     with Repository.open(project.root) as repository:
         state = View.of(project).state
@@ -114,9 +121,7 @@ def _below(
         yield from format_questions(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == DRAFT:
-        from runner.commands.answer.draft import format_draft
-
-        yield from format_draft(project, one.task, whole=whole)
+        yield from draft.format_draft(project, one.task, whole=whole)
     elif one.kind == PLAN:
         planned = find_plan(state, one.task)
         files = (f"would write {display(path)}" for path in planned.plan.files)
@@ -124,8 +129,6 @@ def _below(
     elif one.kind == PERMISSION:
         yield from _format_calls(state, one.task)
     elif one.kind == "regression":
-        from runner.app.answer import waiting
-
         tasks = project.plan(project.plan_bytes).tasks
         in_vain = waiting.explain_vain_approval(tasks, state, one.task, repository)
         yield from waiting.format_breakage(state, one.task, whole=whole, in_vain=in_vain)
@@ -139,9 +142,7 @@ def _below(
 
 def format_plan(planned: Planned, task: str) -> str:
     """A plan as it is kept, made safe to show."""
-    from runner.context.task_plan import plan_text
-
-    return display(plan_text(planned.plan, task), lines=True)
+    return display(task_plan.plan_text(planned.plan, task), lines=True)
 
 
 def _format_calls(state: RunState, task: str) -> Iterator[str]:
@@ -179,10 +180,10 @@ def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:
 
 
 def _diff(project: Project, change: Change, before: bytes | None) -> str:
-    from runner.report.diff_view import diff_text
-
     colour = wants_colour(sys.stdout, project.environ)
-    return diff_text(before, change, colour=colour, width=shutil.get_terminal_size().columns)
+    return diff_view.diff_text(
+        before, change, colour=colour, width=shutil.get_terminal_size().columns
+    )
 
 
 def _show_stale(project: Project, repository: Repository, id_: str) -> None:

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.app.answer import waiver
+else:
+    waiver = lazy_module("runner.app.answer.waiver")
 
 _EXAMPLES = """\
 examples:
@@ -33,10 +38,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write it into the journal and into the plan; exit 3 where no person can have said it."""
-    from runner.app.answer.waiver import Waive, waive
-
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    made = waive(project, Waive(given.id, given.reason))
+    made = waiver.waive(project, waiver.Waive(given.id, given.reason))
     how = ": DONE — waived" if made.is_new else " is waived already"
     print(f"{display(made.task)}{how}: {display(made.reason)}")
     return ExitCode.OK

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.app.change.impact_question import ImpactRequest, find_impact, require_one
 from runner.commands.consent import ask_trust
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.affected_lines import format_affected, workflow_commands
 from runner.report.documents import document
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.app.change.impact_question import Impact
+    from runner.app.prove import prove_tree
     from runner.app.prove.prove_tree import Reproven
     from runner.impact.change import Changed
+else:
+    prove_tree = lazy_module("runner.app.prove.prove_tree")
 
 _CONTRACT = "contract:"
 """What the id of an entry under Contracts begins with."""
@@ -89,9 +93,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         _show(found, github=given.format == "github")
     ran: tuple[Reproven, ...] = ()
     if given.run:
-        from runner.app.prove.prove_tree import reprove
-
-        ran = reprove(project, found.answer.affected, _tell_ran)
+        ran = prove_tree.reprove(project, found.answer.affected, _tell_ran)
     if given.json:
         print(_document(found, ran), end="")
     return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK

@@ -10,6 +10,7 @@ from runner import effects
 from runner.app.change.transaction import ReplayRequest, replay
 from runner.commands.consent import ask_trust, confirm
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from runner.app.change import rebuild
     from runner.app.change.rebuild import RebuiltStep, Step
     from runner.app.change.transaction import Replayed
     from runner.history.replay import Replay
+else:
+    rebuild = lazy_module("runner.app.change.rebuild")
 
 _EXAMPLES = """\
 examples:
@@ -74,15 +78,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Rebuild all that landed, or some tasks; exit 1 at the first divergence."""
-    from runner.app.change.rebuild import find_landed, rebuild
-
     if bool(given.ids) == given.all:
         raise RunnerError("which tasks?", hint="runner replay --verify --all, or ids")
     flags = {"sandbox": "none"} if given.no_sandbox else {}
     project = Project.open(Path.cwd(), environ, flags)
-    steps = find_landed(project, given.ids)
+    steps = rebuild.find_landed(project, given.ids)
     ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
-    found = rebuild(project, steps, _Progress(len(steps)))
+    found = rebuild.rebuild(project, steps, _Progress(len(steps)))
     return _print_rebuilt(found, len(steps), as_json=given.json)
 
 

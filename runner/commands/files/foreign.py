@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.plan.foreign.base import Form
 from runner.project import Project
 from runner.report.documents import document
@@ -17,8 +19,18 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.draft import drafted_imports
+    from runner.app.inspect import repository_analysis
+    from runner.app.write import import_tasks, sync_marks
     from runner.app.write.import_tasks import ImportRequest, ImportResult
     from runner.app.write.sync_marks import SyncResult
+    from runner.commands.answer import draft
+else:
+    draft = lazy_module("runner.commands.answer.draft")
+    drafted_imports = lazy_module("runner.app.draft.drafted_imports")
+    import_tasks = lazy_module("runner.app.write.import_tasks")
+    repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
+    sync_marks = lazy_module("runner.app.write.sync_marks")
 
 _IMPORT = """\
 examples:
@@ -75,21 +87,19 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _import(given: argparse.Namespace, project: Project) -> ExitCode:
-    from dataclasses import replace
-
-    from runner.app.write.import_tasks import ImportRequest, import_tasks
-
     stdin = sys.stdin.read() if given.source == "-" else ""
     form = Form(given.form) if given.form else None
-    request = ImportRequest(given.source, form, given.test, given.accept_done, given.dry_run, stdin)
+    request = import_tasks.ImportRequest(
+        given.source, form, given.test, given.accept_done, given.dry_run, stdin
+    )
     if given.draft:
         return _draft(given, project, request)
     asks = not (given.test or given.json or given.dry_run or given.source == "-")
     if asks and sys.stdin.isatty() and sys.stderr.isatty():
-        seen = import_tasks(project, replace(request, dry_run=True))
+        seen = import_tasks.import_tasks(project, replace(request, dry_run=True))
         if seen.without_proof:
             request = replace(request, test=_ask_test(project, len(seen.without_proof)))
-    done = import_tasks(project, request)
+    done = import_tasks.import_tasks(project, request)
     if given.json:
         print(_imported(done, wrote=not given.dry_run and bool(done.added)), end="")
         return ExitCode.OK
@@ -101,23 +111,19 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
 
 def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) -> ExitCode:
     """Have what the list lacks drafted; where it lacks nothing, import it."""
-    from runner.app.draft.drafted_imports import draft_import
-    from runner.app.write.import_tasks import import_tasks
-    from runner.commands.answer.draft import open_console, tell_drafted
-
     if given.accept_done or given.dry_run:
         flag = "--accept-done" if given.accept_done else "--dry-run"
         raise RunnerError(
             f"--draft writes nothing yet, so {flag} has no place beside it",
             hint="runner review shows what waits; waive by name once it is written",
         )
-    with open_console(project, is_quiet=given.json) as (observer, asker):
-        came = draft_import(project, request, observer, asker, trusted=given.trust)
+    with draft.open_console(project, is_quiet=given.json) as (observer, asker):
+        came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
     if came.drafted is not None:
         if not given.json:
             print("\n".join(_read_lines(came.read)))
-        return tell_drafted(project, came.drafted, as_json=given.json)
-    done = import_tasks(project, request)
+        return draft.tell_drafted(project, came.drafted, as_json=given.json)
+    done = import_tasks.import_tasks(project, request)
     if given.json:
         print(_imported(done, wrote=bool(done.added)), end="")
     else:
@@ -137,9 +143,7 @@ def _read_lines(done: ImportResult) -> Iterator[str]:
 
 def _ask_test(project: Project, count: int) -> str:
     """The one question of an import: what proves the project's tasks; nothing for none."""
-    from runner.app.inspect.repository_analysis import analyse
-
-    found = analyse(project).test_command
+    found = repository_analysis.analyse(project).test_command
     known = f" (`{display(found)}` runs its tests; `=` takes that)" if found else ""
     print(
         f"{plural(count, 'task')} with files and no proof: which command proves them?{known}\n"
@@ -211,12 +215,10 @@ def _import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
 
 
 def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
-    from runner.app.write.sync_marks import look, sync
-
-    before = look(project)
+    before = sync_marks.look(project)
     if not given.json:
         print("\n".join(_drift_lines(before)))
-    done = before if given.dry_run else sync(project, uncheck=given.uncheck)
+    done = before if given.dry_run else sync_marks.sync(project, uncheck=given.uncheck)
     if given.json:
         drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
         print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")

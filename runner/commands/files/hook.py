@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.text.display import display
 from runner.text.wording import finding_lines, join_few
 
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.prove import session_check
     from runner.app.prove.session_check import StopAnswer
+    from runner.app.write import hook_answer
     from runner.model import Finding
+    from runner.secrets import redact
+else:
+    hook_answer = lazy_module("runner.app.write.hook_answer")
+    redact = lazy_module("runner.secrets.redact")
+    session_check = lazy_module("runner.app.prove.session_check")
 
 _EPILOG = """\
 example for Claude Code, in .claude/settings.json; for a task's scope, name it in RUNNER_TASK:
@@ -48,13 +56,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Judge one call. Raises RunnerError, which keeps the write back too, where nobody can."""
-    from runner.app.write.hook_answer import HookCall, judge_call
-
     named = given.rules or environ.get("RUNNER_HOOK", "")
     said = sys.stdin.buffer.read(_MOST)
     if not named and (event := _read_event(said)) is not None:
         return _answer_event(event, environ)
-    answer = judge_call(HookCall(said, Path.cwd(), named), environ)
+    answer = hook_answer.judge_call(hook_answer.HookCall(said, Path.cwd(), named), environ)
     if (refused := answer.command) is not None:
         line = f"{display(refused.path)}: {refused.message} ({refused.check})"
         print(f"{line}\n  hint: {refused.hint}", file=sys.stderr)
@@ -78,14 +84,12 @@ def _read_event(said: bytes) -> tuple[str, Path, str] | None:
 
 def _answer_event(event: tuple[str, Path, str], environ: Mapping[str, str]) -> ExitCode:
     """Note a session's begin, or prove what it changed. Keeps nobody back by its own failure."""
-    from runner.app.prove.session_check import check_stop, note_begin
-
     name, folder, session = event
     try:
         if name == "SessionStart":
-            note_begin(folder, environ, session)
+            session_check.note_begin(folder, environ, session)
             return ExitCode.OK
-        answer = check_stop(folder, environ, session)
+        answer = session_check.check_stop(folder, environ, session)
     except RunnerError as error:
         print(json.dumps({"systemMessage": f"runner: not proven: {display(error.message)}"}))
         return ExitCode.OK
@@ -99,14 +103,12 @@ def _answer_event(event: tuple[str, Path, str], environ: Mapping[str, str]) -> E
 
 def _format_failures(answer: StopAnswer) -> Iterator[str]:
     """What the agent reads: what fails, and what it printed."""
-    from runner.secrets.redact import redact
-
     changed = join_few([display(path) for path in answer.changed])
     yield f"the plan's tests fail on what this session changed ({changed}):"
     for one in answer.failed:
         yield f"{display(one.task)} {display(one.contract)} failed"
         for finding in one.findings:
-            yield from (f"  {redact(line)}" for line in finding_lines(finding))
+            yield from (f"  {redact.redact(line)}" for line in finding_lines(finding))
     yield "mend it, and never a test to make it pass; or say plainly why the change is meant"
 
 

@@ -15,6 +15,7 @@ from runner.commands.files.single_files import (
 )
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Severity
 from runner.text.display import display
 from runner.text.wording import plural
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from runner.app.write.secret_findings import Scanned
     from runner.model import Finding
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
 
 _EPILOG = """\
 exit: 0 nothing blocks, 1 something does, 2 a file could not be read
@@ -93,9 +97,7 @@ def _summary(scanned: Scanned) -> str:
 
 
 def _document(scanned: Scanned) -> str:
-    from runner.report.documents import document
-
-    return document(
+    return documents.document(
         "secret-scan",
         blocked=scanned.is_blocked,
         files=scanned.files,

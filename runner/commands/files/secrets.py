@@ -11,6 +11,7 @@ from runner.app.write.secret_findings import Allow, allow, open_allow_list
 from runner.app.write.workplace import STANDARD_INPUT, require_named
 from runner.commands.files.single_files import read_input
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.report.table import table
 from runner.secrets.allowlist import FILE_NAME, AllowList
@@ -18,10 +19,13 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
+    import getpass
     from collections.abc import Mapping
 
     from runner.app.write.workplace import Workplace
     from runner.secrets.allowlist import Allowed
+else:
+    getpass = lazy_module("getpass")
 
 _EPILOG = """\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
@@ -75,8 +79,6 @@ def _allow(given: argparse.Namespace, workplace: Workplace) -> ExitCode:
 def _read_value(name: str) -> str:
     """A value that is never an argument: arguments are seen by every process."""
     if name == STANDARD_INPUT and sys.stdin.isatty():
-        import getpass
-
         return getpass.getpass("value: ")
     content = require_named(name, read_input)
     return content.decode("utf-8", "surrogateescape").strip("\r\n")

@@ -13,6 +13,7 @@ from runner.commands.files.single_files import read_input
 from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.report.console import wants_colour
 from runner.report.documents import document
@@ -26,8 +27,17 @@ if TYPE_CHECKING:
 
     from runner.app.write.proposals import Proposals, Proposed
     from runner.app.write.staged_states import Standing
+    from runner.commands import paging
+    from runner.commands.running import single_key, terminal_review
     from runner.model import Change, Finding
+    from runner.report import diff_view, table
     from runner.writes.staging import Staged
+else:
+    diff_view = lazy_module("runner.report.diff_view")
+    paging = lazy_module("runner.commands.paging")
+    single_key = lazy_module("runner.commands.running.single_key")
+    table = lazy_module("runner.report.table")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
 
 _EPILOG = """\
 exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile
@@ -92,8 +102,6 @@ def _print_list(
     known: Sequence[tuple[Staged, Standing]], *, everything: bool, as_json: bool
 ) -> ExitCode:
     """Print those that wait, or `everything`; how many are left out is said beside it."""
-    from runner.report.table import table
-
     shown = [(one, standing) for one, standing in known if everything or standing.is_open]
     if as_json:
         staged = [{**as_data(one), "standing": standing} for one, standing in shown]
@@ -104,7 +112,7 @@ def _print_list(
             (one.id, one.task, one.action.value, display_path(one.path), moment(one.time), standing)
             for one, standing in shown
         ]
-        sys.stdout.write(table(_HEAD, rows))
+        sys.stdout.write(table.table(_HEAD, rows))
     else:
         print("nothing waits for you", file=sys.stderr)
     if len(shown) < len(known):
@@ -171,14 +179,12 @@ class _Dialogue:
 
     def edit(self, staged: Staged) -> ExitCode:
         """Let the person change the proposal; what comes back is a proposal like any other."""
-        from runner.commands.running.terminal_review import edit_content
-
         change = self.proposals.editable(staged)
-        return self._revise(staged, edit_content(change.path, change.content or b"", self.environ))
+        return self._revise(
+            staged, terminal_review.edit_content(change.path, change.content or b"", self.environ)
+        )
 
     def _revise(self, staged: Staged, content: bytes) -> ExitCode:
-        from runner.commands.running.terminal_review import REFUSED
-
         if digest_of(content) == staged.after:
             print("the proposal is as it was", file=sys.stderr)
             return self._ask(staged)
@@ -186,16 +192,16 @@ class _Dialogue:
         if proposed.staged is not None:
             return self._answer(proposed)
         _say(proposed.findings)
-        print(REFUSED, file=sys.stderr)
+        print(terminal_review.REFUSED, file=sys.stderr)
         return self._ask(staged, content) if _at_terminal() else ExitCode.FAILED
 
     def _edit(self, staged: Staged, draft: bytes | None) -> bytes | None:
         """What they make of it, or of their own text that was refused; None where of neither."""
-        from runner.commands.running.terminal_review import edit_content
-
         try:
             change = self.proposals.editable(staged)
-            return edit_content(change.path, draft or change.content or b"", self.environ)
+            return terminal_review.edit_content(
+                change.path, draft or change.content or b"", self.environ
+            )
         except RunnerError as error:
             print(f"{error.message}\nhint: {error.hint}", file=sys.stderr)
             return None
@@ -204,10 +210,8 @@ class _Dialogue:
         """Refuse the proposal; on a terminal the reason is asked for."""
         if staged.attempt != BY_HAND:
             self.proposals.require_waiting(staged)
-        from runner.commands.running.terminal_review import read_reason
-
         if not reason.strip() and _at_terminal():
-            reason = read_reason()
+            reason = terminal_review.read_reason()
         others = self.proposals.reject(staged, reason)
         rest = f", and with it the whole proposal of {display(staged.task)}" if others else ""
         print(f"rejected: {display_path(staged.path)}{rest}", file=sys.stderr)
@@ -230,11 +234,8 @@ class _Dialogue:
 
     def _ask(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
         """The person's answer; without a person at a terminal it waits."""
-        from runner.commands.running.single_key import read_key
-        from runner.commands.running.terminal_review import read_reason
-
         while _at_terminal():
-            match (read_key(_QUESTION) or "wait").lower()[:1]:
+            match (single_key.read_key(_QUESTION) or "wait").lower()[:1]:
                 case "a":
                     return self.apply(staged)
                 case "e":
@@ -242,7 +243,7 @@ class _Dialogue:
                     if content is not None:
                         return self._revise(staged, content)
                 case "r":
-                    reason = read_reason()
+                    reason = terminal_review.read_reason()
                     if reason:
                         return self.reject(staged, reason)
                 case "s":
@@ -254,23 +255,19 @@ class _Dialogue:
         return ExitCode.PERSON
 
     def _show(self, staged: Staged, change: Change) -> None:
-        from runner.commands.paging import show
-
         head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
         if self.proposals.is_in_the_way(change):
             head += (
                 "\nnote: the file changed since this was staged, so it cannot be applied as it is"
             )
         text = self._diff(change, colour=wants_colour(sys.stdout, self.environ))
-        show(f"{head}\n{text}", self.environ)
+        paging.show(f"{head}\n{text}", self.environ)
 
     def _diff(self, change: Change, *, colour: bool) -> str:
-        from runner.report.diff_view import diff_text
-
         before = self.proposals.current(change.path)
         width = shutil.get_terminal_size().columns
         with patience(f"comparing {display_path(change.path)}"):
-            return diff_text(before, change, colour=colour, width=width)
+            return diff_view.diff_text(before, change, colour=colour, width=width)
 
 
 def _tell_applied(change: Change) -> None:

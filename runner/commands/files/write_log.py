@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import Workplace, display_path
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.write import staged_states
+    from runner.report import documents, table
+    from runner.text import wording
+    from runner.writes import log
     from runner.writes.log import Written
+else:
+    documents = lazy_module("runner.report.documents")
+    log = lazy_module("runner.writes.log")
+    staged_states = lazy_module("runner.app.write.staged_states")
+    table = lazy_module("runner.report.table")
+    wording = lazy_module("runner.text.wording")
 
 _EPILOG = """\
 examples:
@@ -44,42 +55,35 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Record or show. Raises RunnerError for a file that is not there."""
     workplace = Workplace.of(Path.cwd(), environ)
     if given.command == "record":
-        from runner.app.write.staged_states import record_write
-
-        change = record_write(workplace, given.task, given.file)
+        change = staged_states.record_write(workplace, given.task, given.file)
         print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
         return ExitCode.OK
     return _show(workplace, given.task, as_json=given.json)
 
 
 def _show(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:
-    from runner.report.documents import document
-    from runner.report.table import table
-    from runner.writes.log import WRITE_LOG, WriteLog
-
-    history = WriteLog(workplace.root).show(workplace.task(typed)[0] if typed else "")
+    history = log.WriteLog(workplace.root).show(workplace.task(typed)[0] if typed else "")
     if as_json:
         writes = [_as_data(one) for one in history.writes]
-        sys.stdout.write(document("write-log", writes=writes, damaged=history.damaged))
+        sys.stdout.write(documents.document("write-log", writes=writes, damaged=history.damaged))
     elif history.writes:
         head = ("Time", "Task", "Attempt", "Action", "File", "Bytes", "Review", "Outcome")
-        sys.stdout.write(table(head, map(_row, history.writes)))
+        sys.stdout.write(table.table(head, map(_row, history.writes)))
     else:
         print("no write is recorded", file=sys.stderr)
     for line in history.damaged:
         print(
-            f"runner: {WRITE_LOG}:{line}: this line is no record; it is left out", file=sys.stderr
+            f"runner: {log.WRITE_LOG}:{line}: this line is no record; it is left out",
+            file=sys.stderr,
         )
     return ExitCode.OK
 
 
 def _row(one: Written) -> tuple[str, ...]:
-    from runner.text.wording import moment
-
     fate = one.fate.value if one.fate else "open"
     outcome = f"{fate} {one.commit[:_SHORT]}".rstrip()
     return (
-        moment(one.time),
+        wording.moment(one.time),
         one.task,
         str(one.attempt),
         one.action,

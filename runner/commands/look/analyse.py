@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 from runner.text.wording import plural
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runner.app.inspect import repository_analysis
     from runner.app.inspect.repository_analysis import Analysis
+else:
+    repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
 
 _EXAMPLES = """\
 examples:
@@ -33,13 +37,11 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print it; a plan is not needed."""
-    from runner.app.inspect.repository_analysis import analyse, analysis_document
-
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.json:
-        print(analysis_document(project), end="")
+        print(repository_analysis.analysis_document(project), end="")
     else:
-        print("\n".join(map(display, _lines(analyse(project)))))
+        print("\n".join(map(display, _lines(repository_analysis.analyse(project)))))
     return ExitCode.OK
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.report.table import table
 from runner.text.display import display
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.inspect import task_inquiry
     from runner.context.brief import Brief
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
+    task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 _EXAMPLES = """\
 examples:
@@ -33,10 +39,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the brief, made by the very code that makes a run's."""
-    from runner.app.inspect.task_inquiry import next_brief
-
     asked = one_task(given, environ)
-    made = next_brief(asked)
+    made = task_inquiry.next_brief(asked)
     brief = made.brief
     if given.json:
         print(_document(asked.id, brief, made.mode), end="")
@@ -52,9 +56,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _document(id_: str, brief: Brief, mode: str) -> str:
-    from runner.report.documents import document
-
-    return document(
+    return documents.document(
         "brief",
         task=id_,
         attempt=brief.attempt,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.report.table import table
 from runner.text.display import display
 
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from runner.app.inspect import diagnostic, diagnostics
     from runner.app.inspect.diagnostic import Diagnostic
+    from runner.report import documents
+else:
+    diagnostic = lazy_module("runner.app.inspect.diagnostic")
+    diagnostics = lazy_module("runner.app.inspect.diagnostics")
+    documents = lazy_module("runner.report.documents")
 
 _EXAMPLES = """\
 examples:
@@ -34,19 +41,14 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look at everything; exit 3 where something that is needed is missing."""
-    from runner.app.inspect.diagnostic import State
-    from runner.app.inspect.diagnostics import examine
-
-    signs = tuple(examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
-    missing = any(sign.state is State.MISSING for sign in signs)
+    signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
+    missing = any(sign.state is diagnostic.State.MISSING for sign in signs)
     print(_document(signs, missing=missing) if given.json else _text(signs), end="")
     return ExitCode.PERSON if missing else ExitCode.OK
 
 
 def _document(signs: Sequence[Diagnostic], *, missing: bool) -> str:
-    from runner.report.documents import document
-
-    return document("doctor", healthy=not missing, signs=signs)
+    return documents.document("doctor", healthy=not missing, signs=signs)
 
 
 def _text(signs: Sequence[Diagnostic]) -> str:

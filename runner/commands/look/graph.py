@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.report import console, documents, graph_drawing, graph_formats
+else:
+    console = lazy_module("runner.report.console")
+    documents = lazy_module("runner.report.documents")
+    graph_drawing = lazy_module("runner.report.graph_drawing")
+    graph_formats = lazy_module("runner.report.graph_formats")
 
 
 _EXAMPLES = """\
@@ -55,28 +63,19 @@ def _render_graph(view: View, form: str, environ: Mapping[str, str]) -> str:
     statuses = {id_: known.status for id_, known in view.states.items()}
     match form:
         case "dot":
-            from runner.report.graph_formats import dot
-
-            return dot(view.tasks, statuses)
+            return graph_formats.dot(view.tasks, statuses)
         case "ascii":
-            from runner.report.console import painter, wants_colour
-            from runner.report.graph_drawing import ascii_graph
-
-            return ascii_graph(view.tasks, statuses, painter(wants_colour(sys.stdout, environ)))
+            return graph_drawing.ascii_graph(
+                view.tasks, statuses, console.painter(console.wants_colour(sys.stdout, environ))
+            )
         case "svg":
-            from runner.report.graph_drawing import svg
-
-            return svg(view.tasks, statuses, title=view.title)
+            return graph_drawing.svg(view.tasks, statuses, title=view.title)
         case _:
-            from runner.report.graph_formats import mermaid
-
-            return mermaid(view.tasks, statuses)
+            return graph_formats.mermaid(view.tasks, statuses)
 
 
 def _document(view: View) -> str:
-    from runner.report.documents import document
-
-    return document(
+    return documents.document(
         "graph",
         nodes=[
             {"id": task.id, "title": task.title, "status": view.status(task.id)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
 from runner.journal.codec import encode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 from runner.text.wording import moment
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.inspect import event_log
     from runner.journal.events import Record
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
+    event_log = lazy_module("runner.app.inspect.event_log")
 
 _EXAMPLES = """\
 examples:
@@ -42,12 +48,12 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the journal's records. Raises RunnerError where the journal is damaged."""
-    from runner.app.inspect.event_log import follow_log, read_log
-
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.follow:
-        return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
-    records = read_log(project, given.task, after=given.after)
+        return _follow(
+            event_log.follow_log(project, given.task, after=given.after), as_json=given.json
+        )
+    records = event_log.read_log(project, given.task, after=given.after)
     if given.last is not None:
         records = iter(deque(records, max(0, given.last)))
     if given.json:
@@ -63,9 +69,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _document(records: Iterator[Record]) -> str:
-    from runner.report.documents import document
-
-    return document("log", records=[json.loads(encode(record)) for record in records])
+    return documents.document("log", records=[json.loads(encode(record)) for record in records])
 
 
 def _follow(records: Iterator[Record], *, as_json: bool) -> ExitCode:
@@ -83,8 +87,6 @@ def _raw(record: Record) -> str:
 
 
 def _line(record: Record) -> str:
-    from runner.app.inspect.event_log import gist
-
     task = display(record.task) or "-"
-    said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {gist(record)}"
+    said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {event_log.gist(record)}"
     return said.rstrip()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.settings import NAMES, SETTABLE
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Resource
 from runner.project import Project
 from runner.report.table import table
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.config.settings import Loaded
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
 
 _EXAMPLES = """\
 examples:
@@ -45,9 +49,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _document(loaded: Loaded) -> str:
-    from runner.report.documents import document
-
-    return document(
+    return documents.document(
         "settings",
         settings={
             name: {"value": getattr(loaded.settings, name), "source": loaded.sources[name]}

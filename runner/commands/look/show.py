@@ -9,12 +9,17 @@ from runner.app.inspect.task_document import describe_task_whole
 from runner.app.inspect.task_view import portrait
 from runner.commands.one_task import add_arguments, add_verbose, one_task
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.app.inspect import task_inquiry
+else:
+    task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 
 _EXAMPLES = """\
@@ -34,10 +39,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the task. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.task_inquiry import load_story
-
     asked = one_task(given, environ)
-    task, view, story = asked.task, asked.view, load_story(asked)
+    task, view, story = asked.task, asked.view, task_inquiry.load_story(asked)
     if given.json:
         print(redact(document("task", **describe_task_whole(asked, story))), end="")
     else:

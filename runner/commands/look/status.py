@@ -16,6 +16,7 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import GateCompleted
 from runner.journal.read_journal import read_journal
+from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.project import Project
 from runner.report.cost import ProofCosts, cost, per_proven
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from runner.commands.running import watch
     from runner.plan.outline import OutlineTask
+else:
+    watch = lazy_module("runner.commands.running.watch")
 
 _EXAMPLES = {
     "status": """\
@@ -104,8 +108,6 @@ def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
 
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """The table, drawn anew when the plan, the journal or HEAD moves."""
-    from runner.commands.running.watch import watch_text
-
     if given.json:
         raise RunnerError("--watch draws for a person", hint="runner status --json, in a loop")
     files = (project.root / project.plan_path, project.journal_path, project.folders.git / "HEAD")
@@ -114,7 +116,7 @@ def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, st
         view = View.of(project)
         return _status_text(view, list(view.tasks))
 
-    return watch_text(text, lambda: files, environ)
+    return watch.watch_text(text, lambda: files, environ)
 
 
 def _status(typed: str) -> Status:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
 from runner.plan.diagnostic import render
 from runner.project import Project
 from runner.text.wording import plural
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from runner.app.inspect.validation import Validation
     from runner.errors import ExitCode
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
 
 _EXAMPLES = """\
 examples:
@@ -61,10 +65,8 @@ def _print_text(validation: Validation) -> None:
 
 
 def _print_document(found: Validation) -> None:
-    from runner.report.documents import document
-
     print(
-        document(
+        documents.document(
             "validation",
             plan=found.plan,
             tasks=found.tasks,

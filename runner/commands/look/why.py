@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 from runner.commands.one_task import add_arguments, one_task
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.inspect import task_inquiry
     from runner.app.inspect.causes import Cause
+    from runner.report import documents
+else:
+    documents = lazy_module("runner.report.documents")
+    task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 _EXAMPLES = """\
 examples:
@@ -32,16 +38,13 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
     from runner.app.inspect.causes import format_cause
-    from runner.app.inspect.task_inquiry import explain
 
     if given.id is None:
         return _explain_all(given, environ)
     asked = one_task(given, environ)
-    cause = explain(asked)
+    cause = task_inquiry.explain(asked)
     if given.json:
-        from runner.report.documents import document
-
-        said = document(
+        said = documents.document(
             "why",
             task=asked.id,
             status=asked.view.status(asked.id),
@@ -57,13 +60,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     from runner.app.inspect.causes import format_cause
-    from runner.app.inspect.task_inquiry import explain_all
-    from runner.report.documents import document
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    causes = explain_all(project)
+    causes = task_inquiry.explain_all(project)
     if given.json:
-        print(document("why", causes=causes), end="")
+        print(documents.document("why", causes=causes), end="")
         return ExitCode.OK
     for cause in causes:
         print("\n".join((*format_cause(cause), *_advice(cause))), end="\n\n")

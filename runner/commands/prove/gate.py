@@ -10,6 +10,7 @@ from runner.app.gate import gate_report
 from runner.app.gate.measure import Gate, GateRequest
 from runner.commands.consent import add_proof_flags, ask_trust, tell
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.repo.read import Repository
 from runner.secrets.redact import redact
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from runner.app.gate.measure import GateResult
     from runner.app.gate.test_suite import TestSuite
     from runner.app.prove.prove_tree import Reproven
+    from runner.commands.running import export_results
+else:
+    export_results = lazy_module("runner.commands.running.export_results")
 
 _EPILOG = """\
 with a plan: the tasks and contracts that the pull request may break; without one: the tests that
@@ -117,8 +121,6 @@ def _tell_ran(said: Reproven) -> None:
 
 def _write(given: argparse.Namespace, result: GateResult) -> None:
     """The files that were asked for."""
-    from runner.commands.running.export_results import write_report
-
     makers = {
         "comment": gate_report.as_comment,
         "junit": gate_report.as_junit,
@@ -126,16 +128,16 @@ def _write(given: argparse.Namespace, result: GateResult) -> None:
     }
     for name, make in makers.items():
         if getattr(given, name):
-            write_report(Path.cwd() / getattr(given, name), redact(make(result)).encode())
+            export_results.write_report(
+                Path.cwd() / getattr(given, name), redact(make(result)).encode()
+            )
 
 
 def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
     """Annotations, the step's page and outputs, where this is a step of GitHub Actions."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return
-    from runner.commands.running.export_results import append_report
-
     for line in gate_report.workflow_commands(result):
         print(redact(line), file=sys.stderr)
     if page := environ.get("GITHUB_STEP_SUMMARY"):
-        append_report(Path(page), redact(gate_report.as_comment(result)).encode())
+        export_results.append_report(Path(page), redact(gate_report.as_comment(result)).encode())

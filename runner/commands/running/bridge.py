@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 
 if TYPE_CHECKING:
@@ -16,7 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    from runner.app.draft import draft_checks, drafting
+    from runner.bridge import bridge_round, forge_http, github, issue_clone
+    from runner.commands.answer import draft
+    from runner.plan import document
+    from runner.repo import push, read
     from runner.run.review import Asker
+else:
+    bridge_round = lazy_module("runner.bridge.bridge_round")
+    document = lazy_module("runner.plan.document")
+    draft = lazy_module("runner.commands.answer.draft")
+    draft_checks = lazy_module("runner.app.draft.draft_checks")
+    drafting = lazy_module("runner.app.draft.drafting")
+    forge_http = lazy_module("runner.bridge.forge_http")
+    github = lazy_module("runner.bridge.github")
+    issue_clone = lazy_module("runner.bridge.issue_clone")
+    push = lazy_module("runner.repo.push")
+    read = lazy_module("runner.repo.read")
 
 _EXAMPLES = """\
 examples:
@@ -49,13 +66,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Serve one repository. Raises RunnerError, exit 6 where another bridge does."""
-    from runner.bridge.bridge_round import Bridge, BridgeRequest
-    from runner.bridge.forge_http import ForgeHttp
-    from runner.bridge.github import DEFAULT_API, GitHub
-    from runner.bridge.issue_clone import TOKEN_NAMES
-    from runner.commands.answer.draft import open_console
-
-    token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
+    token = next(
+        (environ[name] for name in issue_clone.TOKEN_NAMES if environ.get(name)), ""
+    ).strip()
     if not token:
         raise RunnerError(
             "there is no token for the forge",
@@ -64,36 +77,35 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.every < _SHORTEST_POLL:
         raise RunnerError("a forge is not asked more than once a second", where="--every")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    http = ForgeHttp(given.api or environ.get("GITHUB_API_URL") or DEFAULT_API, token)
-    forge = GitHub(http, given.repo or _find_repository(project, given.remote))
-    asked = BridgeRequest(given.label, given.remote, project.settings.agents, given.every)
-    with open_console(project, is_quiet=True) as (observer, asker):
+    http = forge_http.ForgeHttp(
+        given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API, token
+    )
+    forge = github.GitHub(http, given.repo or _find_repository(project, given.remote))
+    asked = bridge_round.BridgeRequest(
+        given.label, given.remote, project.settings.agents, given.every
+    )
+    with draft.open_console(project, is_quiet=True) as (observer, asker):
         _require_trust(project, given, asker)
-        bridge = Bridge(project, forge, asked, lambda line: print(line, flush=True), observer)
+        bridge = bridge_round.Bridge(
+            project, forge, asked, lambda line: print(line, flush=True), observer
+        )
         _end_with_signal(bridge.over)
         return bridge.serve(follow=given.follow)
 
 
 def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | None) -> None:
     """Ask once, here, for all that clones of this repository may run; exit 3 without a drafter."""
-    from runner.app.draft.draft_checks import Target
-    from runner.app.draft.drafting import require_drafter, require_drafter_trust
-    from runner.plan.document import read_plan
-
-    require_drafter(project)
-    target = Target.of(project)
-    plan = read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
+    drafting.require_drafter(project)
+    target = draft_checks.Target.of(project)
+    plan = document.read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
     again = f"runner bridge {given.forge} … --trust"
-    require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
+    drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 
 def _find_repository(project: Project, remote: str) -> str:
     """What a remote's address on github.com names. Raises RunnerError for any other."""
-    from runner.repo.push import address_of
-    from runner.repo.read import Repository
-
-    with Repository.open(project.root) as repository:
-        found = _ADDRESS.fullmatch(address_of(repository, remote))
+    with read.Repository.open(project.root) as repository:
+        found = _ADDRESS.fullmatch(push.address_of(repository, remote))
     if found is None:
         raise RunnerError(f"{remote} is no repository of github.com", hint="--repo OWNER/NAME")
     return found[1]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
 
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.answer import attempts
     from runner.journal.task_state import TaskState
+else:
+    attempts = lazy_module("runner.app.answer.attempts")
 
 _EPILOG = """\
 What the attempt has written so far is kept on a branch draft/TASK-…, without what the secret scan
@@ -34,9 +38,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
-    from runner.app.answer.attempts import cancel
-
-    ended = cancel(Project.open(Path.cwd(), environ), given.id)
+    ended = attempts.cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))
     return ExitCode.FAILED if ended.open_attempt else ExitCode.OK
 

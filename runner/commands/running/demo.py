@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING
 
 from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from runner.app.build import new_project
+else:
+    new_project = lazy_module("runner.app.build.new_project")
 
 _EXAMPLES = """\
 examples:
@@ -49,10 +54,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build it and tell it. Raises RunnerError for a folder that is there already."""
-    from runner.app.build.new_project import begin_demo
-
     folder = _find_folder(given.folder)
-    begin_demo(folder, environ)
+    new_project.begin_demo(folder, environ)
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
     parser = argparse.ArgumentParser()

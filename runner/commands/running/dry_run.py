@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.model import Usage
 from runner.project import Project
 from runner.report.affected_lines import format_affected
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.app.build import saved_file, task_trial
     from runner.app.build.task_trial import TrialImpact, TrialResult
+    from runner.commands.running import run_options
     from runner.model import Change, Finding, Outcome, Proof
+    from runner.report import documents
     from runner.run.planned.dry_run import Trial
+else:
+    documents = lazy_module("runner.report.documents")
+    run_options = lazy_module("runner.commands.running.run_options")
+    saved_file = lazy_module("runner.app.build.saved_file")
+    task_trial = lazy_module("runner.app.build.task_trial")
 
 _FILES_SHOWN = 20
 
@@ -30,10 +39,6 @@ def execute(
     given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
 ) -> ExitCode:
     """Work on the task in a scratch tree, and show what would land."""
-    from runner.app.build.saved_file import save_proposal
-    from runner.app.build.task_trial import try_one_task
-    from runner.commands.running.run_options import console_of
-
     if not (given.dry_run or given.plan_out):
         raise RunnerError(
             "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
@@ -44,13 +49,13 @@ def execute(
             "--with-implementer is about one task", hint="runner run TASK-003 -n --with-implementer"
         )
     project = Project.open(Path.cwd(), environ, flags)
-    with console_of(given, environ, project.root) as console:
-        found = try_one_task(project, named[0], console, trusted=given.trust)
+    with run_options.console_of(given, environ, project.root) as console:
+        found = task_trial.try_one_task(project, named[0], console, trusted=given.trust)
         if found.code is ExitCode.INTERRUPTED:
             return found.code
         print(render_trial(found, environ, as_json=given.json), end="")
         if given.plan_out:
-            save_proposal(Path.cwd() / given.plan_out, project, found.trial)
+            saved_file.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
             print(
                 f"saved; to land exactly this: runner run --apply {given.plan_out}",
                 file=sys.stderr,
@@ -158,10 +163,8 @@ def _verdict(trial: Trial) -> str:
 
 
 def _document(found: TrialResult) -> str:
-    from runner.report.documents import document
-
     trial, outcome, impact = found.trial, found.trial.outcome, found.impact
-    return document(
+    return documents.document(
         "trial",
         task=trial.task.id,
         title=trial.task.title,

@@ -12,6 +12,7 @@ from runner import effects
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.report.results import ResultsListener
 
 if TYPE_CHECKING:
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.app.build.types import BuildResult
+    from runner.app.write import analysis
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.project import Project
+    from runner.report import junit, sarif
     from runner.report.console import Console
     from runner.report.results import Results
+else:
+    analysis = lazy_module("runner.app.write.analysis")
+    junit = lazy_module("runner.report.junit")
+    sarif = lazy_module("runner.report.sarif")
 
 
 class RunObserver:
@@ -75,9 +82,7 @@ class Exports:
             grades=grades_in(project, plan.tasks, result.state),
         )
         if self.junit is not None:
-            from runner.report.junit import junit
-
-            write_report(self.junit, junit(results))
+            write_report(self.junit, junit.junit(results))
         if self.sarif is not None:
             write_report(self.sarif, _sarif(results, project, result.state).encode())
         if self.github is not None:
@@ -86,11 +91,8 @@ class Exports:
 
 def _sarif(results: Results, project: Project, state: RunState) -> str:
     """The findings of the run's tasks, and of what analysed them, at their places."""
-    from runner.app.write.analysis import load_findings_of
-    from runner.report.sarif import of_finding, of_sast, sarif_document
-
     checks = (
-        of_finding(
+        sarif.of_finding(
             replace(finding, path=results.place(finding.path))
             if finding.path
             else replace(finding, path=results.plan, line=task.line, column=0)
@@ -99,9 +101,9 @@ def _sarif(results: Results, project: Project, state: RunState) -> str:
         for finding in task.findings
     )
     attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
-    scanned = load_findings_of(project.root, attempts)
+    scanned = analysis.load_findings_of(project.root, attempts)
     places = (replace(one, path=results.place(one.path)) for one in scanned)
-    return sarif_document([*checks, *map(of_sast, places)])
+    return sarif.sarif_document([*checks, *map(sarif.of_sast, places)])
 
 
 def _tell_github(results: Results, environ: Mapping[str, str]) -> None:

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.app.build import new_project
+else:
+    new_project = lazy_module("runner.app.build.new_project")
 
 _EXAMPLES = """\
 examples:
@@ -31,10 +36,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
-    from runner.app.build.new_project import init
-
     del given
-    for name, is_new in init(Path.cwd(), environ).written.items():
+    for name, is_new in new_project.init(Path.cwd(), environ).written.items():
         print(f"wrote {name}" if is_new else f"kept {name}, which was there")
     if not (Path.cwd() / "AGENTS.md").exists():
         print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.inspect import lease_use
     from runner.app.inspect.lease_use import LeaseView
+else:
+    lease_use = lazy_module("runner.app.inspect.lease_use")
 
 _EPILOG = """\
 With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
@@ -42,8 +46,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show it, or take it."""
-    from runner.app.inspect.lease_use import look_at_lease, take_lease
-
     if given.take and not given.reason.strip():
         hint = 'runner lease --take --reason "the laptop is asleep"'
         raise RunnerError("taking a lease needs a reason: its holder is told", hint=hint)
@@ -51,9 +53,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         raise RunnerError("--reason is for --take", hint="runner lease --help")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.take:
-        seen = take_lease(project, given.reason, meant=given.yes)
+        seen = lease_use.take_lease(project, given.reason, meant=given.yes)
     else:
-        seen = look_at_lease(project)
+        seen = lease_use.look_at_lease(project)
     if given.json:
         print(_document(seen, taken=given.take), end="")
     else:

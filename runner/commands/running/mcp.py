@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.mcp_server import calls, server
+else:
+    calls = lazy_module("runner.mcp_server.calls")
+    server = lazy_module("runner.mcp_server.server")
 
 _EXAMPLES = """\
 examples:
@@ -31,16 +37,13 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer until the input ends. Raises RunnerError for a folder that is none."""
-    from runner.mcp_server.calls import Caller
-    from runner.mcp_server.server import Server
-
     folder = Path(given.folder or ".").absolute()
     if not folder.is_dir():
         raise RunnerError("there is no such folder", where=str(folder), hint="runner mcp --help")
     if sys.stdin.isatty():
         said = "this speaks with a program, a JSON message a line; runner mcp --help says how"
         print(f"note: {said}", file=sys.stderr)
-    caller = Caller(folder, environ, given.task_graph or "")
+    caller = calls.Caller(folder, environ, given.task_graph or "")
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
-        Server(caller, output).serve(sys.stdin.buffer)
+        server.Server(caller, output).serve(sys.stdin.buffer)
     return ExitCode.OK

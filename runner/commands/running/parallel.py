@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.consent import open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.process.base import Ended
 from runner.report.documents import document
 from runner.secrets.redact import redact
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runner.app.build import command_batch
     from runner.app.build.command_batch import BatchResult
     from runner.run.batch import Came
+else:
+    command_batch = lazy_module("runner.app.build.command_batch")
 
 _EPILOG = """\
 The command runs once for each task, in the sandbox, in a scratch tree that shows HEAD: what it
@@ -56,8 +60,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Run it for every task; exit 1 where it failed for one."""
-    from runner.app.build.command_batch import run_for_tasks
-
     if not (given.tasks.strip(" ,") and given.cmd.strip()):
         hint = 'runner parallel --tasks TASK-001,TASK-002 --cmd "pnpm test"'
         raise RunnerError("name tasks and a command", hint=hint)
@@ -65,7 +67,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = open_with_gates(environ, flags)
     typed = [word for word in given.tasks.replace(",", " ").split() if word]
     hear = _quiet if given.json else _say
-    done = run_for_tasks(project, typed, given.cmd, hear, tell, split=given.split)
+    done = command_batch.run_for_tasks(project, typed, given.cmd, hear, tell, split=given.split)
     if given.json:
         print(_document(given.cmd, done), end="")
     else:

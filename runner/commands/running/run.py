@@ -15,6 +15,7 @@ from runner.commands.running.run_options import (
     refuse_beside,
 )
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 
@@ -22,8 +23,28 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build import run_summary, saved_file
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
+    from runner.commands.running import (
+        dry_run,
+        export_results,
+        plan_forecast,
+        serve,
+        terminal_review,
+        watch,
+    )
+    from runner.report import summary
     from runner.report.console import Console
+else:
+    dry_run = lazy_module("runner.commands.running.dry_run")
+    export_results = lazy_module("runner.commands.running.export_results")
+    plan_forecast = lazy_module("runner.commands.running.plan_forecast")
+    run_summary = lazy_module("runner.app.build.run_summary")
+    saved_file = lazy_module("runner.app.build.saved_file")
+    serve = lazy_module("runner.commands.running.serve")
+    summary = lazy_module("runner.report.summary")
+    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    watch = lazy_module("runner.commands.running.watch")
 
 __all__ = ["arguments", "execute"]
 
@@ -32,14 +53,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build once, or at every save, with a page beside it where that is asked for."""
     if not given.serve:
         return _build_once_or_watch(given, environ)
-    from runner.commands.running.serve import page_beside_run
-
     refuse_beside("--serve", given.plan_out, given.dry_run)
 
     def tell(link: str) -> None:
         print(f"page: {link}", file=sys.stderr, flush=True)
 
-    with page_beside_run(given, environ, tell) as stay:
+    with serve.page_beside_run(given, environ, tell) as stay:
         ended = _build_once_or_watch(given, environ)
         if ended is not ExitCode.INTERRUPTED:
             stay()
@@ -49,11 +68,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if not given.watch:
         return _once(given, environ)
-    from runner.commands.running.watch import watch_runs
-
     refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
     plan = _open(given, environ)
-    return watch_runs(
+    return watch.watch_runs(
         lambda: _once(given, environ),
         plan.root / plan.plan_path,
         lambda: [(task.id, task.spec) for task in _open(given, environ).outline().tasks],
@@ -63,9 +80,7 @@ def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) 
 def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
     if given.with_implementer:
-        from runner.commands.running.dry_run import execute as execute_trial
-
-        return execute_trial(given, environ, make_flags(given))
+        return dry_run.execute(given, environ, make_flags(given))
     request = make_request(given)
     jobs = getattr(request.saved, "jobs", None)
     project = _open(given, environ, jobs=jobs)
@@ -96,15 +111,11 @@ def _show_preview(
     given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
 ) -> ExitCode:
     """Say what would happen, and save it where that was asked for."""
-    from runner.commands.running.plan_forecast import show_forecast
-
     seen = preview(project, request, console)
-    show_forecast(project, seen.reading, seen.foresight, as_json=given.json)
+    plan_forecast.show_forecast(project, seen.reading, seen.foresight, as_json=given.json)
     if given.plan_out:
-        from runner.app.build.saved_file import save_plan
-
         file = Path.cwd() / given.plan_out
-        save_plan(file, project, seen.reading, seen.selection, seen.foresight)
+        saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
         print(f"saved; to do exactly this: runner run --apply {given.plan_out}", file=sys.stderr)
     return ExitCode.OK
 
@@ -112,29 +123,24 @@ def _show_preview(
 def _build(
     given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
 ) -> ExitCode:
-    from runner.commands.running.export_results import Exports, RunObserver
-    from runner.commands.running.terminal_review import find_asker
 
-    exports = Exports.of(given, project.environ)
+    exports = export_results.Exports.of(given, project.environ)
 
     def tell(result: BuildResult) -> None:
         _print_summary(result, as_json=given.json)
         exports.write(project, result)
 
-    observer = RunObserver(console, exports.listener)
-    asker = find_asker(console, project.environ)
+    observer = export_results.RunObserver(console, exports.listener)
+    asker = terminal_review.find_asker(console, project.environ)
     return build(project, request, observer, asker, tell).code
 
 
 def _print_summary(result: BuildResult, *, as_json: bool) -> None:
     """How the run ended, what waits for whom, and what to type next."""
-    from runner.app.build.run_summary import facts_of
-    from runner.report.summary import summary
-
     if as_json:
-        print(document("run", **facts_of(result.summary, result.usage)))
+        print(document("run", **run_summary.facts_of(result.summary, result.usage)))
     else:
-        print(summary(result.summary), end="")
+        print(summary.summary(result.summary), end="")
 
 
 def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.types import BuildRequest
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
 from runner.run.selection import Selection
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.app.build import saved_file
+    from runner.report import live
+else:
+    live = lazy_module("runner.report.live")
+    saved_file = lazy_module("runner.app.build.saved_file")
 
 _EXAMPLES = """\
 examples:
@@ -118,11 +125,9 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
     )
     saved = None
     if given.apply:
-        from runner.app.build.saved_file import SavedProposal, read_saved
-
         refuse_beside("--apply", selection.named, given.plan_out)
-        saved = read_saved(Path.cwd() / given.apply)
-        if isinstance(saved, SavedProposal):
+        saved = saved_file.read_saved(Path.cwd() / given.apply)
+        if isinstance(saved, saved_file.SavedProposal):
             refuse_beside("--apply", given.dry_run)
     return BuildRequest(
         selection=selection,
@@ -173,7 +178,5 @@ def console_of(given: argparse.Namespace, environ: Mapping[str, str], root: Path
         return Console(level=QUIET, colour=colour)
     level = VERBOSE if given.verbose or given.output else NORMAL
     if not given.output and wants_live(sys.stderr, environ):
-        from runner.report.live import LiveConsole
-
-        return LiveConsole(level=level, colour=colour)
+        return live.LiveConsole(level=level, colour=colour)
     return Console(level=level, colour=colour, grouped=given.output == "grouped", root=root)

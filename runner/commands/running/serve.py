@@ -12,12 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
+    from runner.config import paths
+    from runner.process import own_command
     from runner.process.own_command import OwnCommand
+    from runner.serve import listener
+else:
+    listener = lazy_module("runner.serve.listener")
+    own_command = lazy_module("runner.process.own_command")
+    paths = lazy_module("runner.config.paths")
 
 _EXAMPLES = """\
 examples:
@@ -51,27 +59,25 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Serve until it is ended. Raises RunnerError for a folder without git, and a taken port."""
-    from runner.config.paths import Places
     from runner.serve.builds import Builds
-    from runner.serve.listener import Door, find_ports, format_link, links_of, serve
 
-    places = Places.of(environ)
+    places = paths.Places.of(environ)
     if not 0 <= given.port < _PORTS:
         raise RunnerError("there is no such port", where=str(given.port))
     if given.link:
-        ports = (given.port,) if given.port else find_ports(places)
+        ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:
             raise RunnerError("no server is running", hint="runner serve")
         for port in ports:
-            print(format_link(port, links_of(places, port).make()))
+            print(listener.format_link(port, listener.links_of(places, port).make()))
         return ExitCode.OK
     _require_extra()
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
     builds = Builds.of(folders, environ, given.task_graph or "")
-    door = Door.open(given.port)
+    door = listener.Door.open(given.port)
     if given.until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
-    serve(builds, door, places, lambda link: print(link, flush=True))
+    listener.serve(builds, door, places, lambda link: print(link, flush=True))
     return ExitCode.OK
 
 
@@ -108,13 +114,11 @@ def page_beside_run(
     It ends with us, however we end: its standard input is a pipe that only we hold. What is given
     waits until it is ended by Ctrl-C. Raises RunnerError where it does not start.
     """
-    from runner.process.own_command import OwnCommand
-
     words = ["serve", "--until-closed"]
     words += ["--task-graph", given.task_graph] if given.task_graph else []
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb"), os.fdopen(reading, "rb") as heard:
-        server = OwnCommand(words, Path.cwd(), environ, stdin=heard)
+        server = own_command.OwnCommand(words, Path.cwd(), environ, stdin=heard)
         try:
             tell(_link_of(server))
             yield lambda: _stay(server)

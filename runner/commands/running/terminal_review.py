@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from runner.app.write.workplace import Workplace
 from runner.commands.running.single_key import read_key, read_line
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.process.tools import NOT_FOUND, run_interactive
 from runner.run.review import Answer, Said, Spot
 from runner.secrets.redact import redact
@@ -21,9 +22,14 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from runner.commands import paging
     from runner.model import Change, Finding, Task
+    from runner.report import diff_view
     from runner.report.console import Console
     from runner.run.review import Proposed
+else:
+    diff_view = lazy_module("runner.report.diff_view")
+    paging = lazy_module("runner.commands.paging")
 
 REFUSED = "your edit was refused; the proposal stands"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"
@@ -82,9 +88,7 @@ class TerminalAsker:
         """What is typed, in small letters, after a text and a question; empty where nobody is."""
         with self._console.pause():
             if text:
-                from runner.commands.paging import show
-
-                show(text, self._environ, sys.stderr)
+                paging.show(text, self._environ, sys.stderr)
             ask = read_key if _KEYED.search(question) and "[y/N]" not in question else read_line
             return (ask(question) or "").lower()
 
@@ -112,9 +116,6 @@ class TerminalAsker:
         return None
 
     def _show(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> None:
-        from runner.commands.paging import show
-        from runner.report.diff_view import diff_text
-
         width = shutil.get_terminal_size().columns
         where = f"{spot.number} of {spot.count}" if spot.count > 1 else ""
         told = ", ".join(part for part in (where, spot.said) if part)
@@ -123,9 +124,9 @@ class TerminalAsker:
             diff = display((change.content or b"").decode("utf-8", "replace"), lines=True)
         else:
             head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
-            diff = diff_text(before, change, colour=self._console.colour, width=width)
+            diff = diff_view.diff_text(before, change, colour=self._console.colour, width=width)
         text = f"{head}{f' ({told})' if told else ''}\n{diff}"
-        show(text, self._environ, sys.stderr)
+        paging.show(text, self._environ, sys.stderr)
 
     def _show_others(self, others: Sequence[Proposed]) -> Said | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""

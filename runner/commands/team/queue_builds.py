@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.team.team_store import add_store_flags, open_team, read_settings
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.text.display import display
 
@@ -13,8 +14,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.team import build_queue, repository_list, store_engine
     from runner.team.build_queue import QueuedBuild
     from runner.team.store_engine import Store
+else:
+    build_queue = lazy_module("runner.team.build_queue")
+    repository_list = lazy_module("runner.team.repository_list")
+    store_engine = lazy_module("runner.team.store_engine")
 
 _VERBS = ("list", "show", "cancel", "retry", "approve", "reject")
 _EPILOG = """\
@@ -52,9 +58,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Queue, show or answer. Raises RunnerError."""
-    from runner.team.store_engine import find_actor
-
-    by = find_actor(environ)
+    by = store_engine.find_actor(environ)
     with open_team(given, environ) as store:
         if given.what == "list":
             return _list(store, given)
@@ -68,16 +72,14 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _queue(
     store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
 ) -> ExitCode:
-    from runner.team.build_queue import Wanted, queue_build
-    from runner.team.repository_list import find_repository
 
     if given.more:
         raise RunnerError("one repository at a time", hint="runner queue --help")
     if not 0 <= given.timeout < float("inf"):
         raise RunnerError("a time is a number of seconds", where="--timeout", hint="3600")
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
-    wanted = Wanted(
-        find_repository(store, given.what),
+    wanted = build_queue.Wanted(
+        repository_list.find_repository(store, given.what),
         by,
         tuple(given.task),
         given.branch,
@@ -85,7 +87,7 @@ def _queue(
         given.priority,
         tags,
     )
-    made = queue_build(
+    made = build_queue.queue_build(
         store, wanted, default_branch_too=read_settings(environ).worker_default_branch
     )
     text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}\n"
@@ -94,9 +96,7 @@ def _queue(
 
 
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
-    from runner.team.build_queue import list_builds
-
-    known = list_builds(store, given.more[0] if given.more else "", every=given.all)
+    known = build_queue.list_builds(store, given.more[0] if given.more else "", every=given.all)
     if given.json:
         print(document("builds", builds=known), end="")
         return ExitCode.OK
@@ -115,31 +115,27 @@ def _describe(one: QueuedBuild) -> str:
 
 
 def _answer(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
-    from runner.team.build_queue import answer_build, cancel_build, find_build, retry_build
-
-    build, rest = find_build(store, given.more[0]), tuple(given.more[1:])
+    build, rest = build_queue.find_build(store, given.more[0]), tuple(given.more[1:])
     if given.what == "show":
         return _show(store, given, build)
     if given.what in ("approve", "reject") and len(rest) != 1:
         raise RunnerError("which task?", hint=f"runner queue show {build.short}")
     if given.what == "cancel":
-        state = cancel_build(store, build, by)
+        state = build_queue.cancel_build(store, build, by)
         text = f"{build.short} is cancelled" if state == "CANCELLED" else f"{build.short} is ended"
     elif given.what == "retry" and not rest:
-        retry_build(store, build, by)
+        build_queue.retry_build(store, build, by)
         text = f"{build.short} is tried again"
     else:
-        answer_build(store, build, (given.what, rest[0], given.reason), by)
+        build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by)
         text = f"{rest[0]} of {build.short}: {given.what}, told to whoever builds it"
-    after = find_build(store, build.id)
+    after = build_queue.find_build(store, build.id)
     print(document("build", build=after) if given.json else display(text) + "\n", end="")
     return ExitCode.OK
 
 
 def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCode:
-    from runner.team.build_queue import look_into
-
-    seen = look_into(store, build)
+    seen = build_queue.look_into(store, build)
     if given.json:
         print(document("build", build=build, **_beside(seen)), end="")
         return ExitCode.OK

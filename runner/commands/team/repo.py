@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.team.team_store import add_store_flags, open_team
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.text.display import display, format_error
 
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.team import repository_list, store_engine
     from runner.team.store_engine import Store
+else:
+    repository_list = lazy_module("runner.team.repository_list")
+    store_engine = lazy_module("runner.team.store_engine")
 
 _EPILOG = """\
 Whether it can be reached is tried at once, with your own login; whoever builds it needs one, too.
@@ -57,30 +62,25 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _add(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.repository_list import Registered, add_repository
-    from runner.team.store_engine import find_actor
-
-    who = find_actor(environ)
-    asked = Registered(given.name, given.what, given.branch, given.plan, given.credential, "", who)
-    made, commit = add_repository(store, asked, environ)
+    who = store_engine.find_actor(environ)
+    asked = repository_list.Registered(
+        given.name, given.what, given.branch, given.plan, given.credential, "", who
+    )
+    made, commit = repository_list.add_repository(store, asked, environ)
     text = f"{made.name}: {display(made.url)}, {display(made.branch)} at {commit[:12]}"
     print(document("repository", repository=made) if given.json else text + "\n", end="")
     return ExitCode.OK
 
 
 def _remove(store: Store, given: argparse.Namespace) -> ExitCode:
-    from runner.team.repository_list import remove_repository
-
-    remove_repository(store, given.what)
+    repository_list.remove_repository(store, given.what)
     text = f"{display(given.what)} is no longer built; its builds are still told\n"
     print(document("repository", removed=given.what) if given.json else text, end="")
     return ExitCode.OK
 
 
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
-    from runner.team.repository_list import list_repositories
-
-    known = list_repositories(store)
+    known = repository_list.list_repositories(store)
     if given.json:
         print(document("repositories", repositories=known), end="")
         return ExitCode.OK
@@ -92,13 +92,15 @@ def _list(store: Store, given: argparse.Namespace) -> ExitCode:
 
 
 def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.repository_list import find_repository, list_repositories, try_access
-
-    chosen = (find_repository(store, given.what),) if given.what else list_repositories(store)
+    chosen = (
+        (repository_list.find_repository(store, given.what),)
+        if given.what
+        else repository_list.list_repositories(store)
+    )
     rows = []
     for one in chosen:
         try:
-            rows.append((one.name, try_access(one, environ)[1], ""))
+            rows.append((one.name, repository_list.try_access(one, environ)[1], ""))
         except RunnerError as error:
             rows.append((one.name, "", format_error(error).removeprefix("runner: ")))
     if given.json:

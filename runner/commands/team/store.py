@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 from runner.commands.team.team_store import add_store_flags, address_of_store, open_team
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from runner.team import projections, schema_steps, store_copy, store_engine, tables
+else:
+    projections = lazy_module("runner.team.projections")
+    schema_steps = lazy_module("runner.team.schema_steps")
+    store_copy = lazy_module("runner.team.store_copy")
+    store_engine = lazy_module("runner.team.store_engine")
+    tables = lazy_module("runner.team.tables")
 
 _EPILOG = """\
 Without --store it is a file of SQLite in your state folder, for this machine alone; several
@@ -62,36 +71,38 @@ def _say(given: argparse.Namespace, text: str, **content: object) -> None:
 
 
 def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.schema_steps import go_up, require_known
-    from runner.team.store_engine import make_place, open_engine, read_revision
-    from runner.team.tables import REVISION
-
     address = address_of_store(given, environ)
-    make_place(address)
-    store = open_engine(address)
+    store_engine.make_place(address)
+    store = store_engine.open_engine(address)
     try:
-        before = read_revision(store)
+        before = store_engine.read_revision(store)
         if before:
-            require_known(before)
+            schema_steps.require_known(before)
         with store.write() as connection:
-            go_up(connection)
-        how = "was there already" if before == REVISION else "is ready"
-        how = f"was brought from {before} to {REVISION}" if before not in ("", REVISION) else how
-        _say(given, f"the store {how}: {display(store.shown)}", store=store.shown, schema=REVISION)
+            schema_steps.go_up(connection)
+        how = "was there already" if before == tables.REVISION else "is ready"
+        how = (
+            f"was brought from {before} to {tables.REVISION}"
+            if before not in ("", tables.REVISION)
+            else how
+        )
+        _say(
+            given,
+            f"the store {how}: {display(store.shown)}",
+            store=store.shown,
+            schema=tables.REVISION,
+        )
     finally:
         store.close()
     return ExitCode.OK
 
 
 def _restore(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.store_copy import restore
-    from runner.team.store_engine import make_place, open_engine
-
     address = address_of_store(given, environ)
-    make_place(address)
-    store = open_engine(address)
+    store_engine.make_place(address)
+    store = store_engine.open_engine(address)
     try:
-        rows = restore(store, Path(given.file))
+        rows = store_copy.restore(store, Path(given.file))
     finally:
         store.close()
     _say(given, f"{rows} rows are in {display(store.shown)}", store=store.shown, rows=rows)
@@ -99,19 +110,15 @@ def _restore(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _back_up(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.store_copy import back_up
-
     with open_team(given, environ) as store:
-        rows = back_up(store, Path(given.file))
+        rows = store_copy.back_up(store, Path(given.file))
     _say(given, f"{rows} rows are in {display(given.file)}", file=given.file, rows=rows)
     return ExitCode.OK
 
 
 def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.projections import rebuild
-
     with open_team(given, environ) as store:
-        made = rebuild(store)
+        made = projections.rebuild(store)
     lines = [f"{made.builds} builds, {made.events} events from journals of this machine"]
     lines += [f"not reached, kept as it was: {id_} ({display(at)})" for id_, at in made.unreached]
     _say(given, "\n".join(lines), **{name: getattr(made, name) for name in made.__slots__})
@@ -119,10 +126,8 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.team.projections import find_faults
-
     with open_team(given, environ) as store:
-        faults = list(find_faults(store))
+        faults = list(projections.find_faults(store))
     text = "\n".join(map(display, faults)) or f"the store is whole: {display(store.shown)}"
     _say(given, text, store=store.shown, faults=faults)
     return ExitCode.FAILED if faults else ExitCode.OK

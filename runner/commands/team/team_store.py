@@ -6,12 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_module import lazy_module
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.config import paths, settings
     from runner.config.settings import Settings
+    from runner.team import store_engine
     from runner.team.store_engine import Store
+else:
+    paths = lazy_module("runner.config.paths")
+    settings = lazy_module("runner.config.settings")
+    store_engine = lazy_module("runner.team.store_engine")
 
 
 def add_store_flags(parser: argparse.ArgumentParser) -> None:
@@ -22,24 +30,17 @@ def add_store_flags(parser: argparse.ArgumentParser) -> None:
 
 def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The address of the store that is meant. Raises RunnerError."""
-    from runner.config.paths import Places
-    from runner.team.store_engine import find_address
-
     said = given.store or read_settings(environ).store
-    return find_address(Places.of(environ).state, said)
+    return store_engine.find_address(paths.Places.of(environ).state, said)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """What holds here, in a repository or outside. Raises RunnerError."""
-    from runner.config.settings import load_settings
-
-    return load_settings(Path.cwd(), environ, {}).settings
+    return settings.load_settings(Path.cwd(), environ, {}).settings
 
 
 @contextmanager
 def open_team(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Store]:
     """The store that is meant, while entered. Raises RunnerError where it is not ready."""
-    from runner.team.store_engine import open_store
-
-    with open_store(address_of_store(given, environ)) as store:
+    with store_engine.open_store(address_of_store(given, environ)) as store:
         yield store

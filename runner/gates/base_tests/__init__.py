@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
 from runner.gates.base_tests.compare import CHECK
+from runner.gates.base_tests.rerun import findings
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
@@ -28,6 +29,4 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     """What tests of before say of the proposal."""
     if bench.on_base is None or not bench.base or not bench.changes:
         return Proved(None)
-    from runner.gates.base_tests.rerun import findings
-
     return findings(bench)

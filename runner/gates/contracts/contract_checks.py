@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved, command_limits
 from runner.gates.contracts.entries import Refused, documents, name_checks
+from runner.lazy_module import lazy_module
 from runner.model import Contract, Finding, Network, Proof, Severity, Verdict, digest_of
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
+    from runner.gates import commands
     from runner.gates.base import GateContext
+    from runner.gates.contracts import entries, openapi, schema, touched_contracts
     from runner.model import Task
+else:
+    commands = lazy_module("runner.gates.commands")
+    entries = lazy_module("runner.gates.contracts.entries")
+    openapi = lazy_module("runner.gates.contracts.openapi")
+    schema = lazy_module("runner.gates.contracts.schema")
+    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
 
 
 _NOT_RUN = 126
@@ -54,8 +63,6 @@ def prove(check: Check, bench: GateContext) -> Proved:
     What the change breaks for those who keep to the contract as it was is a warning beside it. A
     contract of another task is proven with that task on the bench.
     """
-    from runner.gates import commands
-
     numbered = _number_checks(bench.task, bench.settings)
     contract = {known.id: contract for known, contract in numbered}.get(check.id)
     if contract is None or contract.kind == "command":
@@ -68,16 +75,12 @@ def prove(check: Check, bench: GateContext) -> Proved:
 
 
 def _prove_contract(check: Check, contract: Contract, bench: GateContext) -> Proved:
-    from runner.gates.contracts import entries, openapi, schema
-
     if contract.kind == "openapi":
         return openapi.prove(check, entries.openapi(contract.value), bench)
     return schema.prove(check, entries.schema(contract.value), bench)
 
 
 def _find_breaks(check: Check, contract: Contract, bench: GateContext) -> tuple[Finding, ...]:
-    from runner.gates.contracts import touched_contracts
-
     path = next(iter(documents(contract)), "")
     return (
         touched_contracts.find_broken_promises(check.id, contract.kind, path, bench) if path else ()

@@ -17,13 +17,21 @@ from runner.gates.contracts.document import LARGEST
 from runner.gates.contracts.entries import Refused
 from runner.gates.shim import own_folder
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.process.tools import which
 
 if TYPE_CHECKING:
+    import io
+    import zipfile
     from collections.abc import Callable, Iterator
 
     from runner.gates.base import Check, GateContext
     from runner.gates.contracts.document import Json
+    from runner.plan import globs
+else:
+    globs = lazy_module("runner.plan.globs")
+    io = lazy_module("io")
+    zipfile = lazy_module("zipfile")
 
 _INSIDE = Path(__file__).parent / "inside"
 _PACKAGE = ("runner", "gates", "contracts", "inside")
@@ -90,9 +98,6 @@ class ContractContext:
 @cache
 def _zip_scripts() -> bytes:
     """The scripts as one file that Python runs: no cache beside it can be forged."""
-    import io
-    import zipfile
-
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as whole:
         whole.writestr("__main__.py", _START)
@@ -130,12 +135,14 @@ def reader(bench: GateContext) -> Callable[[str], bytes]:
 
 def match_files(bench: GateContext, glob: str) -> tuple[str, ...]:
     """Files of the scratch tree that a path or glob names, in order."""
-    from runner.plan.globs import is_glob, literal_folder, matches
-
-    if not is_glob(glob):
+    if not globs.is_glob(glob):
         return (glob,)
     root = root_of(bench)
-    return tuple(path for path in sorted(_files(root, literal_folder(glob))) if matches(glob, path))
+    return tuple(
+        path
+        for path in sorted(_files(root, globs.literal_folder(glob)))
+        if globs.matches(glob, path)
+    )
 
 
 def _files(root: Path, folder: str) -> Iterator[str]:

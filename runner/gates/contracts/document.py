@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
 from runner.gates.contracts.entries import Refused
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import yaml
     from yaml import MappingNode, Node, SequenceNode
+else:
+    yaml = lazy_module("yaml")
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -80,8 +84,6 @@ def _children(value: Json) -> Iterator[Json]:
 
 def _yaml(text: str, path: str) -> Json:
     """Compose to nodes first: they are counted before anything is built of them."""
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _check_depth(text)
@@ -102,8 +104,6 @@ def _yaml(text: str, path: str) -> Json:
 
 def _check_depth(text: str) -> None:
     """Stop before the parser's own recursion does."""
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     for event in yaml.parse(text, Loader=loader):
@@ -127,8 +127,6 @@ def _weight(node: Node, path: str, known: dict[int, int], above: tuple[int, ...]
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    import yaml
-
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield from (key, value)
@@ -138,8 +136,6 @@ def _parts(node: Node) -> Iterator[Node]:
 
 def _value(node: Node, path: str) -> Json:
     """The JSON value of a node; keys become strings, as JSON's are (`200:` is a status)."""
-    import yaml
-
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path)
     if isinstance(node, yaml.SequenceNode):

@@ -13,15 +13,20 @@ from runner.gates.contracts import contract_context
 from runner.gates.contracts.document import bundle_document, parse_document
 from runner.gates.contracts.entries import Kind, Refused, require_packages, versions
 from runner.gates.contracts.schema_equality import differences
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.process.tools import which
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
+    import jsonschema
+
     from runner.gates.base import Check, GateContext
     from runner.gates.contracts.contract_context import ContractContext
     from runner.gates.contracts.document import Json
     from runner.gates.contracts.entries import Schema
+else:
+    jsonschema = lazy_module("jsonschema")
 
 
 _SCRIPT = r"""
@@ -163,16 +168,15 @@ def _prove(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Pro
 
 def _check_schema(schema: Json, path: str) -> None:
     """Refuse what its metaschema refuses (JSON Schema 2020-12, or as `$schema` says)."""
-    from jsonschema import Draft202012Validator, SchemaError
     from jsonschema.validators import validator_for
 
     if not isinstance(schema, (dict, bool)):
         message = f"{path} is no JSON Schema: it is neither an object nor a boolean"
         raise Refused(message, hint=_HINT, path=path)
     try:
-        kind = validator_for(schema, default=Draft202012Validator)
+        kind = validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)  # type: ignore[arg-type,unused-ignore]  # booleans are schemas
-    except SchemaError as problem:
+    except jsonschema.SchemaError as problem:
         where = f" (at {problem.json_path})" if problem.json_path != "$" else ""
         message = f"{path} is no valid JSON Schema: {problem.message[:300]}{where}"
         raise Refused(message, hint=_HINT, path=path) from problem

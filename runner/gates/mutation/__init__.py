@@ -9,12 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved, command_limits
+from runner.lazy_module import lazy_module
 from runner.model import Verdict
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
+    from runner.gates.mutation import survivors
     from runner.model import Task
+else:
+    survivors = lazy_module("runner.gates.mutation.survivors")
 
 ID = "mutation"
 _BAD = frozenset({Verdict.FAIL, Verdict.KNOWN})
@@ -37,6 +41,4 @@ def prove(check: Check, bench: GateContext) -> Proved:
         return Proved(None)
     if any(one.verdict in _BAD for one in bench.proofs):
         return Proved(None)
-    from runner.gates.mutation.survivors import evaluate_mutants
-
-    return evaluate_mutants(check, bench, strict=strict)
+    return survivors.evaluate_mutants(check, bench, strict=strict)

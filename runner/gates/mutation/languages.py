@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from runner.languages.javascript import TYPED
 from runner.languages.registry import code_row
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
+    from runner.gates.mutation import brace_mutants, python_mutants
     from runner.gates.mutation.mutants import Mutant
+else:
+    brace_mutants = lazy_module("runner.gates.mutation.brace_mutants")
+    python_mutants = lazy_module("runner.gates.mutation.python_mutants")
 
 _NAMES = {"python": "py", "javascript": "js", "go": "go", "rust": "rs"}
 _LARGEST = 1_000_000
@@ -30,11 +35,7 @@ def mutants_of(
     if len(content) > _LARGEST:
         return ()
     if language == "py":
-        from runner.gates.mutation.python_mutants import python_mutants
-
-        return python_mutants(path, content, own, ran)
+        return python_mutants.python_mutants(path, content, own, ran)
     if language:
-        from runner.gates.mutation.brace_mutants import brace_mutants
-
-        return brace_mutants(path, content, own, ran, language)
+        return brace_mutants.brace_mutants(path, content, own, ran, language)
     return ()

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.config.shell_rules import Permit
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.process.own_command import OwnCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.implementers.agents import hooks
+else:
+    hooks = lazy_module("runner.implementers.agents.hooks")
 
 _WRITES = frozenset({"edit", "delete", "move"})
 _SECONDS = 60.0
@@ -115,8 +121,6 @@ def _places(call: Mapping[str, Any]) -> Iterator[str]:
 
 def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
     """What `runner hook` says against a call; a hook that cannot answer refuses."""
-    import tempfile
-
     call = {"cwd": asked.folder, "tool_name": tool, "tool_input": arguments}
     with tempfile.TemporaryFile() as said:
         said.write(json.dumps(call).encode("utf-8", "replace"))
@@ -137,10 +141,8 @@ def _hook(asked: Asked, tool: str, arguments: Mapping[str, object]) -> str:
 
 def _by_rules(asked: Asked, kind: str) -> str:
     """What the permission rules say of a call that neither writes nor runs a line of shell."""
-    from runner.implementers.agents.hooks import Rules
-
     try:
-        rules = Rules.read(Path(asked.rules))
+        rules = hooks.Rules.read(Path(asked.rules))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "the rules cannot be read"
     if kind == "switch_mode" and not rules.writes:

@@ -31,6 +31,7 @@ from runner.implementers.agents.transcript import (
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.command import decisions_in, read_regular, summary_of, work
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes
@@ -44,8 +45,11 @@ if TYPE_CHECKING:
     from runner.implementers.agents.home import AgentHome
     from runner.implementers.agents.preset import Models, Preset
     from runner.implementers.base import ImplementerContext
+    from runner.journal import decisions
     from runner.process.base import Ran
     from runner.process.limits import Limits
+else:
+    decisions = lazy_module("runner.journal.decisions")
 
 _ENV = "/usr/bin/env"
 _MINUTE = 60.0
@@ -320,9 +324,9 @@ class _SessionContext:
 
 def _summary(text: str, *, ended: bool = False) -> str:
     """Its last line, no decision's; of one that the runner `ended`, not what the shell says."""
-    from runner.journal.decisions import without_decisions
-
-    lines = [line.strip() for line in without_decisions(text).splitlines() if line.strip()]
+    lines = [
+        line.strip() for line in decisions.without_decisions(text).splitlines() if line.strip()
+    ]
     while ended and lines and _OF_THE_SHELL.search(lines[-1]):
         lines.pop()
     return lines[-1][:_LONGEST_SUMMARY] if lines else ""

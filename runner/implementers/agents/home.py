@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.implementers.command import read_regular
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.process.tools import which
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
     from runner.implementers.agents.preset import Preset
     from runner.implementers.base import ImplementerContext
+    from runner.repo import tree_files
+else:
+    tree_files = lazy_module("runner.repo.tree_files")
 
 
 _PRIVATE = 0o600
@@ -113,14 +118,12 @@ def _list_box(box: Path) -> set[Path]:
 
 def _remove(left: Path) -> None:
     """Whatever it is, and whoever locked it."""
-    from runner.repo.tree_files import remove_tree
-
     if left.is_symlink() or not left.is_dir():
         effects.unlink(left)
         return
     effects.step("rmtree", left)
     with contextlib.suppress(OSError):  # what resists is tried again by the next session
-        remove_tree(os.fsencode(left))
+        tree_files.remove_tree(os.fsencode(left))
 
 
 def _move_in(
@@ -312,8 +315,6 @@ def out_of_sight(
     aside: tuple[str, ...], litter: tuple[str, ...], bench: ImplementerContext
 ) -> Iterator[None]:
     """Take what would configure the program out of the tree, and put it back; sweep up after it."""
-    import shutil
-
     place = bench.place
     folders = place.folders  # a program may look in each, from its own up to the first
     kept = place.box / f"aside-{effects.new_id()}"

@@ -14,6 +14,7 @@ from runner import effects
 from runner.implementers.agents.output_parsers import hear
 from runner.implementers.agents.preset import Dialect
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from runner.implementers.agents.transcript import Transcript
     from runner.implementers.base import Allowance
+    from runner.secrets import redact
+else:
+    redact = lazy_module("runner.secrets.redact")
 
 _EVERY = 0.1
 _QUIET = 8.0
@@ -173,17 +177,13 @@ def unescape_secrets(line: str, known: tuple[str, ...]) -> str:
     """
     if not line.startswith("{") or not ("\\u" in line or "\\/" in line):
         return line
-    from runner.secrets.redact import redact
-
     try:
         plain = json.dumps(json.loads(line), ensure_ascii=False)
     except (ValueError, RecursionError):
         return line
-    return redact(plain, known)
+    return redact.redact(plain, known)
 
 
 def make_redacting(tell: Callable[[str], None], known: tuple[str, ...]) -> Callable[[str], None]:
     """What tells a line without any key in it."""
-    from runner.secrets.redact import redact
-
-    return lambda line: tell(redact(line, known))
+    return lambda line: tell(redact.redact(line, known))

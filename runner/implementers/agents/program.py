@@ -18,6 +18,7 @@ from runner.implementers.agents.presets import PRESETS
 from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
+    from runner.implementers.agents import agent_session
     from runner.implementers.agents.agent_session import Session
     from runner.implementers.base import ImplementerContext
     from runner.model import Task, TaskPlan
     from runner.process.base import Sandbox
+else:
+    agent_session = lazy_module("runner.implementers.agents.agent_session")
 
 
 _PLACE = """
@@ -172,9 +176,7 @@ class AgentProgram:
         return Answer(session.text, session.said)
 
     def _session(self, brief: Brief, bench: ImplementerContext, mode: str, prompt: str) -> Session:
-        from runner.implementers.agents.agent_session import hold_session
-
-        return hold_session(self, brief, bench, mode, prompt)
+        return agent_session.hold_session(self, brief, bench, mode, prompt)
 
     def _read_plan(self, session: Session) -> Said:
         """The plan of a session; a message that holds none is a failure of its work."""

@@ -30,6 +30,7 @@ from runner import effects
 from runner.implementers.base import Mode
 from runner.implementers.llm.arguments import PlanAnswer
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Usage
 from runner.secrets.redact import StreamRedactor
 from runner.text.display import display
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import AgentStreamEvent
     from pydantic_ai.models import Model
 
+    from runner.implementers import plan_answer
     from runner.implementers.llm.tool_session import Session
     from runner.implementers.llm.tools import Tool as OurTool
+else:
+    plan_answer = lazy_module("runner.implementers.plan_answer")
 
 
 Client: TypeAlias = "Callable[[httpx2.AsyncClient], Model]"
@@ -206,10 +210,8 @@ def _text_of_event(event: AgentStreamEvent) -> str:
 
 def _with_a_plan(answer: str | PlanAnswer) -> str | PlanAnswer:
     """A plan, also one that is written as text. Raises ModelRetry where there is none in it."""
-    from runner.implementers.plan_answer import plan_in, why_no_plan
-
-    if isinstance(answer, str) and plan_in(answer) is None:
-        raise ModelRetry(f"Answer with the plan: {why_no_plan(answer)}.")
+    if isinstance(answer, str) and plan_answer.plan_in(answer) is None:
+        raise ModelRetry(f"Answer with the plan: {plan_answer.why_no_plan(answer)}.")
     return answer
 
 

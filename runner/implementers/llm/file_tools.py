@@ -21,6 +21,7 @@ from runner.implementers.llm.tool_context import (
     normalize_path,
 )
 from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Decision, Finding, digest_of
 from runner.plan.globs import matches
 from runner.secrets.redact import redact
@@ -29,6 +30,8 @@ from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, wr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import re2
 
     from runner.implementers.llm.arguments import (
         ListFiles,
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
         Search,
         WriteFile,
     )
+else:
+    re2 = lazy_module("re2")
 
 
 MOST_FILES = 500
@@ -87,8 +92,6 @@ def read_file(desk: ToolContext, asked: ReadFile) -> str:
 
 def search(desk: ToolContext, asked: Search) -> str:
     """The lines that match, as `path:line: text`."""
-    import re2
-
     options = re2.Options()
     options.case_sensitive = not asked.ignore_case
     options.log_errors = False

@@ -13,17 +13,33 @@ from runner.implementers.command import decisions_in
 from runner.implementers.llm.providers import Named, client_of, find_lacking, key_of, parse_model
 from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.implementers.base import ImplementerContext
+    from runner.implementers.llm import (
+        conversation,
+        llm_errors,
+        mcp,
+        tool_context,
+        tool_session,
+        tools,
+    )
     from runner.implementers.llm.arguments import PlanAnswer
     from runner.implementers.llm.conversation import Client, Conversation
     from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Tool
     from runner.model import Task
+else:
+    conversation = lazy_module("runner.implementers.llm.conversation")
+    llm_errors = lazy_module("runner.implementers.llm.llm_errors")
+    mcp = lazy_module("runner.implementers.llm.mcp")
+    tool_context = lazy_module("runner.implementers.llm.tool_context")
+    tool_session = lazy_module("runner.implementers.llm.tool_session")
+    tools = lazy_module("runner.implementers.llm.tools")
 
 NAME = "model"
 _LONGEST_SUMMARY = 200
@@ -62,22 +78,18 @@ class ModelLoop:
 
     def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Let the model work until it has said its last word, or must not go on."""
-        from runner.implementers.llm.conversation import Conversation
-        from runner.implementers.llm.mcp import tools_of_servers
-        from runner.implementers.llm.tool_context import ToolContext
-        from runner.implementers.llm.tool_session import Session
-        from runner.implementers.llm.tools import own_tools
-
         named = self.execute if bench.mode is Mode.EXECUTE else self.plan
         key = key_of(named, self.settings)
         known = (*bench.known_secrets, *((key,) if key else ()))
-        desk = ToolContext(bench, brief.task, self.settings, known)
+        desk = tool_context.ToolContext(bench, brief.task, self.settings, known)
         bench.tell(f"asking {named}")
         drafts = bench.mode is Mode.DRAFT  # what others offer may write
-        with nullcontext(((), ())) if drafts else tools_of_servers(desk) as (others, warnings):
-            every: tuple[Tool, ...] = (*own_tools(desk, bench.mode), *others)
-            session = Session(desk, {tool.name: tool for tool in every})
-            talk = Conversation(session, bench.mode, self.client or _client(named, self.settings))
+        with nullcontext(((), ())) if drafts else mcp.tools_of_servers(desk) as (others, warnings):
+            every: tuple[Tool, ...] = (*tools.own_tools(desk, bench.mode), *others)
+            session = tool_session.Session(desk, {tool.name: tool for tool in every})
+            talk = conversation.Conversation(
+                session, bench.mode, self.client or _client(named, self.settings)
+            )
             try:
                 said = _make_said(talk, brief, desk)
             finally:
@@ -104,13 +116,10 @@ def _make_said(talk: Conversation, brief: Brief, desk: ToolContext) -> Said:
     """How the conversation went, as a value."""
     from pydantic_ai.exceptions import AgentRunError, UserError
 
-    from runner.implementers.llm.llm_errors import classify_error
-    from runner.implementers.llm.tool_session import SessionEnded
-
     try:
         answer = talk.hold(brief.text)
-    except (SessionEnded, AgentRunError, UserError) as error:
-        how = classify_error(error)
+    except (tool_session.SessionEnded, AgentRunError, UserError) as error:
+        how = llm_errors.classify_error(error)
         if how is None:
             raise
         finding = _redact_finding(how.finding, desk)

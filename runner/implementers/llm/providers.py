@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.implementers.base import CHECK
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.text.display import display
 from runner.text.wording import did_you_mean
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from runner.config.settings import Settings
+    from runner.implementers.llm import llm_errors
+else:
+    llm_errors = lazy_module("runner.implementers.llm.llm_errors")
 
 COMPATIBLE = "openai-compatible"
 KEYS: dict[str, tuple[str, ...]] = {
@@ -95,9 +99,7 @@ def _is_installed(provider: str) -> bool:
 
 def client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:
     """What asks this model over `http`, which the caller closes."""
-    from runner.implementers.llm.llm_errors import WholeAnswers
-
-    return WholeAnswers(_client_of(named, settings, http))
+    return llm_errors.WholeAnswers(_client_of(named, settings, http))
 
 
 def _client_of(named: Named, settings: Settings, http: AsyncClient) -> Model:

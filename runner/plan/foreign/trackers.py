@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model.task import PRIORITIES
 from runner.plan.foreign.base import (
     ForeignPlan,
@@ -27,6 +28,10 @@ from runner.plan.foreign.base import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import yaml
+else:
+    yaml = lazy_module("yaml")
 
 _DONE = frozenset({"done", "completed", "complete", "closed", "finished"})
 _DROPPED = frozenset({"cancelled", "canceled", "tombstone", "deleted", "duplicate", "archived"})
@@ -348,8 +353,6 @@ def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str
 
 
 def _read_head(text: str) -> dict[str, Any] | None:
-    import yaml
-
     if "&" in text and re.search(r"(?:^|[\s\[,:])\*\w", text):
         return None  # an alias: a head of a few lines may name itself a million times
     for said in (text, _BARE_NAME.sub(lambda one: one[1] + json.dumps(one[2]), text)):

@@ -11,12 +11,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
+    import ipaddress
     from collections.abc import Iterator, Mapping
     from ipaddress import IPv4Network, IPv6Network
 
     from runner.config.registries import Registries
+else:
+    ipaddress = lazy_module("ipaddress")
 
 
 _SECONDS = 20.0
@@ -104,9 +108,7 @@ class UpstreamConnector:
 
 def is_private(address: str) -> bool:
     """Whether an address means this machine or a network behind it."""
-    from ipaddress import ip_address
-
-    found = ip_address(address.partition("%")[0])
+    found = ipaddress.ip_address(address.partition("%")[0])
     return any(
         found in network for network in _private_networks() if network.version == found.version
     )
@@ -114,9 +116,7 @@ def is_private(address: str) -> bool:
 
 @cache
 def _private_networks() -> tuple[IPv4Network | IPv6Network, ...]:
-    from ipaddress import ip_network
-
-    return tuple(map(ip_network, _PRIVATE))
+    return tuple(map(ipaddress.ip_network, _PRIVATE))
 
 
 def _resolve(host: str, port: int) -> Iterator[str]:

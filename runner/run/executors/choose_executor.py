@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from runner.config.paths import repository_key
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.run.assignment import WorkerContext
 from runner.run.executors.addresses import read_address, scheduler_of
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Mapping
     from concurrent.futures import Executor
 
@@ -22,10 +24,27 @@ if TYPE_CHECKING:
     from runner.process.base import Place
     from runner.repo.read import Repository
     from runner.repo.scratch import Scratch
+    from runner.run import workers
+    from runner.run.executors import (
+        lease,
+        local_cluster,
+        message,
+        object_transfer,
+        remote,
+        remote_job,
+    )
     from runner.run.executors.addresses import Address
     from runner.run.executors.local_cluster import WaitTimes
-    from runner.run.executors.message import Ground
     from runner.run.workers import WorkerPool
+else:
+    lease = lazy_module("runner.run.executors.lease")
+    local_cluster = lazy_module("runner.run.executors.local_cluster")
+    message = lazy_module("runner.run.executors.message")
+    object_transfer = lazy_module("runner.run.executors.object_transfer")
+    remote = lazy_module("runner.run.executors.remote")
+    remote_job = lazy_module("runner.run.executors.remote_job")
+    socket = lazy_module("socket")
+    workers = lazy_module("runner.run.workers")
 
 
 _OWN = frozenset({"scratch", "place", "base_environment", "release", "number"})
@@ -128,17 +147,15 @@ def require_private(scheduler: Address, settings: Settings) -> None:
 def crew_of(
     cluster: Opened | None,
     jobs: int,
-    make_site: Callable[[int, WorkerPool], WorkerContext],
+    make_site: Callable[[int, workers.WorkerPool], WorkerContext],
     *,
     inline: bool,
-) -> WorkerPool:
+) -> workers.WorkerPool:
     """The slots of a run, and where what is started in them runs."""
-    from runner.run.workers import WorkerPool
-
     site = LazySlots(make_site).site  # each is made by whom works in it: all of them at once
     if cluster is None:
-        return WorkerPool(jobs, site, inline=inline)
-    return WorkerPool(cluster.slots, site, executor=cluster.executor)
+        return workers.WorkerPool(jobs, site, inline=inline)
+    return workers.WorkerPool(cluster.slots, site, executor=cluster.executor)
 
 
 def open_cluster(
@@ -160,20 +177,17 @@ def open_cluster(
     if scheduler is not None:
         require_private(scheduler, settings)
     from runner.run.executors.cluster import Cluster
-    from runner.run.executors.lease import PendingResults
-    from runner.run.executors.local_cluster import Certificates, LocalCluster
-    from runner.run.executors.object_transfer import ObjectTransfer
-    from runner.run.executors.remote import ClusterExecutor
-    from runner.run.executors.remote_job import Dispatch
 
     local = None
-    certificates = Certificates(settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key)
+    certificates = local_cluster.Certificates(
+        settings.dask_tls_ca, settings.dask_tls_cert, settings.dask_tls_key
+    )
     if scheduler is None:
         _require_keys()
-        local = LocalCluster(settings.jobs, environ, settings.sandbox)
+        local = local_cluster.LocalCluster(settings.jobs, environ, settings.sandbox)
         certificates = local.certificates
     try:
-        tickets = PendingResults(say)
+        tickets = lease.PendingResults(say)
         cluster = Cluster(
             scheduler or local_address(local),
             certificates,
@@ -193,16 +207,16 @@ def open_cluster(
 
     chosen = scheduler is None or loaded.sources.get("jobs") != "default"
     slots = settings.jobs if chosen else max(cluster.threads, 1)
-    dispatch = Dispatch(cluster, ObjectTransfer(repository), tickets, _ground(repository), say)
-    return Opened(ClusterExecutor(slots, dispatch, close), slots)
+    dispatch = remote_job.Dispatch(
+        cluster, object_transfer.ObjectTransfer(repository), tickets, _ground(repository), say
+    )
+    return Opened(remote.ClusterExecutor(slots, dispatch, close), slots)
 
 
-def _ground(repository: Repository) -> Ground:
+def _ground(repository: Repository) -> message.Ground:
     """What workers are told of the repository; names and settings, no contents."""
-    from runner.run.executors.message import Ground
-
     lender = repository.lender()
-    return Ground(
+    return message.Ground(
         key=repository_key(repository.root),
         name=repository.folders.top.name,
         object_format=lender.object_format,
@@ -215,8 +229,6 @@ def _ground(repository: Repository) -> Ground:
 
 def describe_cluster(settings: Settings) -> str:
     """What a run would work on, in words; nothing is started. Raises RunnerError."""
-    import socket
-
     if not is_cluster(settings):
         return settings.executor
     _require_library()

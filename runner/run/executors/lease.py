@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    import distributed
+else:
+    distributed = lazy_module("distributed")
 
 
 _LOOK = 0.1
@@ -57,10 +62,8 @@ class Lease:
     @classmethod
     def of(cls, ticket: str, topic: str) -> Lease:
         """The duty of the job that this thread works on."""
-        from distributed import get_worker
-
         try:
-            worker = get_worker()
+            worker = distributed.get_worker()
         except ValueError:
             return cls(ticket, topic, None, "")
         worker.handlers[END] = _end_job

@@ -20,11 +20,21 @@ from typing import TYPE_CHECKING, Any
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
+    import tempfile
     from collections.abc import Mapping, Sequence
 
-    from runner.process.worker_process import WorkerProcess
+    import dask
+    import distributed
+
+    from runner.process import worker_process
+else:
+    dask = lazy_module("dask")
+    distributed = lazy_module("distributed")
+    tempfile = lazy_module("tempfile")
+    worker_process = lazy_module("runner.process.worker_process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +135,9 @@ class LocalCluster:
     """The child; an open resource until `close`. Raises RunnerError when it does not come up."""
 
     def __init__(self, workers: int, environ: Mapping[str, str], sandbox: str = "auto") -> None:
-        from runner.process.worker_process import WorkerProcess
-
         told = (json.dumps(sys.path), json.dumps(_EARLY), str(workers), sandbox)
         argv = (sys.executable, "-I", "-c", _CHILD, *told)
-        self._child: WorkerProcess = WorkerProcess(argv, environ)
+        self._child: worker_process.WorkerProcess = worker_process.WorkerProcess(argv, environ)
         told_back = json.loads(self._ask())
         self.address: str = told_back["address"]
         self.certificates = Certificates(*told_back["certificates"])
@@ -139,14 +147,12 @@ class LocalCluster:
         self._child.close()
 
     def _ask(self) -> bytes:
-        from runner.process.worker_process import WorkerProcessGone
-
         until = effects.monotonic() + _STARTS
         try:
             while not self._child.ready() and effects.monotonic() < until:
                 sleep(0.02)
             return self._child.ask(b"address", _ANSWERS)
-        except WorkerProcessGone as error:
+        except worker_process.WorkerProcessGone as error:
             self.close()
             raise RunnerError(
                 f"the local cluster did not start: {error}",
@@ -161,16 +167,12 @@ def serve(workers: int, early: Sequence[str], sandbox: str) -> None:
     `early` are packages that an interpreter without our `sys.path` finds in the same place: the
     process that workers are forked from knows no other path. `sandbox` is what the settings say.
     """
-    from tempfile import TemporaryDirectory
-
-    from distributed import Security
-
     answers = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
-    security: Any = Security
+    security: Any = distributed.Security
     key = security.temporary()
     with (
-        TemporaryDirectory(prefix="runner-dask-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(prefix="runner-dask-", ignore_cleanup_errors=True) as folder,
         _start(workers, early, folder, _method(sandbox), key) as cluster,
     ):
         os.write(answers, b"ready\n")
@@ -191,17 +193,13 @@ def _method(sandbox: str) -> str:
     It listens at a path of bounded length among the temporary files, and does what it is asked
     there. Landlock hides no path from connect(2).
     """
-    from tempfile import gettempdir
-
     open_to_tasks = sandbox == "landlock" or sys.version_info < _NO_ABSTRACT
-    short = len(os.fsencode(gettempdir())) <= _LONGEST_PLACE
+    short = len(os.fsencode(tempfile.gettempdir())) <= _LONGEST_PLACE
     return "forkserver" if short and not open_to_tasks else "spawn"
 
 
 def _start(workers: int, early: Sequence[str], folder: str, method: str, key: Any) -> Any:
     # Any: the library ships no types
-    import dask
-
     dask.config.set(
         {
             "logging": {"distributed": "critical"},
@@ -212,12 +210,11 @@ def _start(workers: int, early: Sequence[str], folder: str, method: str, key: An
             **_NO_PAGES,
         }
     )
-    from distributed import LocalCluster as Theirs
     from distributed.utils import get_mp_context
 
     names = [_WARM if name == "runner" else name for name in early]
     get_mp_context().set_forkserver_preload(names)  # type: ignore[no-untyped-call]  # no types
-    start: Any = Theirs
+    start: Any = distributed.LocalCluster
     cluster = start(
         n_workers=workers,
         threads_per_worker=1,

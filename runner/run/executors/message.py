@@ -18,13 +18,37 @@ from zlib import crc32
 
 from runner import model
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model.codec import Codec, Shape, ShapeError
 
 if TYPE_CHECKING:
+    from runner.config import permissions, settings, shell_rules, values
     from runner.config.settings import Settings
+    from runner.context import brief, patterns, skills
+    from runner.gates import regression
     from runner.gates.regression import Suspects
+    from runner.implementers import base
     from runner.model import Finding, Observed, Outcome, Proof
+    from runner.run import assignment
     from runner.run.assignment import Assignment
+    from runner.secrets import allowlist, load_rules
+    from runner.writes import compile_check, pipeline, project_compile
+else:
+    allowlist = lazy_module("runner.secrets.allowlist")
+    assignment = lazy_module("runner.run.assignment")
+    base = lazy_module("runner.implementers.base")
+    brief = lazy_module("runner.context.brief")
+    compile_check = lazy_module("runner.writes.compile_check")
+    load_rules = lazy_module("runner.secrets.load_rules")
+    patterns = lazy_module("runner.context.patterns")
+    permissions = lazy_module("runner.config.permissions")
+    pipeline = lazy_module("runner.writes.pipeline")
+    project_compile = lazy_module("runner.writes.project_compile")
+    regression = lazy_module("runner.gates.regression")
+    settings = lazy_module("runner.config.settings")
+    shell_rules = lazy_module("runner.config.shell_rules")
+    skills = lazy_module("runner.context.skills")
+    values = lazy_module("runner.config.values")
 
 
 FORMAT = 1
@@ -264,14 +288,6 @@ def codec() -> Codec:
 
 def _vocabulary() -> dict[str, object]:
     """The nouns of messages, imported when the first one is read."""
-    from runner.config import permissions, settings, shell_rules, values
-    from runner.context import brief, patterns, skills
-    from runner.gates import regression
-    from runner.implementers import base
-    from runner.run import assignment
-    from runner.secrets import allowlist, load_rules
-    from runner.writes import compile_check, pipeline, project_compile
-
     rooms = (
         *(
             model,

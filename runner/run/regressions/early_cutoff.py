@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from runner.gates.contracts.entries import documents
 from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import GitError
@@ -22,6 +23,8 @@ from runner.run.dependents import behind_whom
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from runner.gates.contracts import compatibility, document
+    from runner.impact import cutoff
     from runner.impact.change import Changed
     from runner.impact.cutoff import CutOff
     from runner.journal.state import RunState
@@ -29,6 +32,10 @@ if TYPE_CHECKING:
     from runner.model import Outcome, Task
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
+else:
+    compatibility = lazy_module("runner.gates.contracts.compatibility")
+    cutoff = lazy_module("runner.impact.cutoff")
+    document = lazy_module("runner.gates.contracts.document")
 
 
 @dataclass
@@ -46,21 +53,18 @@ class TaskExports:
         if commit and self._commits is not None:
             self._commits.setdefault(task, []).append(commit)
 
-    def compare(self, task: Task, user: TaskState) -> CutOff:
+    def compare(self, task: Task, user: TaskState) -> cutoff.CutOff:
         """What a task offers on HEAD, beside the tree that its user was DONE in."""
-        from runner.gates.contracts.compatibility import is_breaking
-        from runner.impact.cutoff import CutOff, cut_off
-
         then = user.tree or user.commit
         if not then:
-            return CutOff(same=False, text="there is no commit to compare it with")
+            return cutoff.CutOff(same=False, text="there is no commit to compare it with")
         documents = _documents(task)
         try:
             changed = self._find_changed(self._all_paths(task, documents), then)
         except GitError:
-            return CutOff(same=False, text="the commit to compare it with is gone")
+            return cutoff.CutOff(same=False, text="the commit to compare it with is gone")
         contracts = {
-            one.path: is_breaking(one.path, one.before, one.after)
+            one.path: compatibility.is_breaking(one.path, one.before, one.after)
             for one in changed
             if any(matches(glob, one.path) for glob in documents)
         }
@@ -68,10 +72,12 @@ class TaskExports:
         grown = [path for path, breaks in contracts.items() if breaks is False]
         for one in changed:
             if contracts.get(one.path):
-                return CutOff(same=False, text=f"{one.path} is another contract: {_break(one)}")
-        found = cut_off([one for one in changed if one.path not in grown], broken)
+                return cutoff.CutOff(
+                    same=False, text=f"{one.path} is another contract: {_break(one)}"
+                )
+        found = cutoff.cut_off([one for one in changed if one.path not in grown], broken)
         if found.same and grown:
-            return CutOff(same=True, text=f"the contract {grown[0]} only allows more")
+            return cutoff.CutOff(same=True, text=f"the contract {grown[0]} only allows more")
         return found
 
     def _find_changed(self, paths: frozenset[str], then: str) -> list[Changed]:
@@ -121,14 +127,13 @@ def _documents(task: Task) -> tuple[str, ...]:
 
 def _break(change: Changed) -> str:
     """The first thing that a changed contract breaks."""
-    from runner.gates.contracts.compatibility import compare, kind_of
-    from runner.gates.contracts.document import bundle_document
-
     if change.before is None or change.after is None:
         return "it is gone"
     old = change.before
-    kind = kind_of(bundle_document(change.path, lambda path: old if path == change.path else b"{}"))
-    found = [one for one in compare(kind, old, change.after) if one.breaking]
+    kind = compatibility.kind_of(
+        document.bundle_document(change.path, lambda path: old if path == change.path else b"{}")
+    )
+    found = [one for one in compatibility.compare(kind, old, change.after) if one.breaking]
     return f"{found[0].path} {found[0].text}".strip() if found else "it breaks its users"
 
 
@@ -342,9 +347,7 @@ def _is_check(task: Task) -> bool:
 
 def _how(offered: CutOff) -> str:
     """How a task became DONE once more: nobody built what has the very files of before."""
-    from runner.impact.cutoff import UNTOUCHED
-
-    return "is DONE again" if offered.text == UNTOUCHED else "was built anew"
+    return "is DONE again" if offered.text == cutoff.UNTOUCHED else "was built anew"
 
 
 def stale_again(ledger: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:

@@ -13,33 +13,36 @@ from runner.impact.change import Changed
 from runner.impact.config_files import explain_undeclared
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from runner.gates.contracts.touched_contracts import Held, Touching
-    from runner.impact.inputs import Knowledge, Past
+    from runner.impact import inputs, reach
+    from runner.impact.inputs import Knowledge
     from runner.impact.reach import Reached
     from runner.impact.reasons import Width
     from runner.journal.task_state import TaskState
     from runner.model.task import Task
+else:
+    inputs = lazy_module("runner.impact.inputs")
+    reach = lazy_module("runner.impact.reach")
 
 
-def past_of(states: Mapping[str, TaskState], tasks: Iterable[Task]) -> Past:
+def past_of(states: Mapping[str, TaskState], tasks: Iterable[Task]) -> inputs.Past:
     """How long each test contract took last, and how often it failed since."""
-    from runner.impact.inputs import Past, Proven
-
-    seconds: dict[Proven, float] = {}
-    failures: dict[Proven, int] = {}
+    seconds: dict[inputs.Proven, float] = {}
+    failures: dict[inputs.Proven, int] = {}
     for task in tasks:
         known = states.get(task.id)
         for proof in known.proofs if known else ():
-            seconds[Proven(task.id, proof.id)] = proof.seconds
+            seconds[inputs.Proven(task.id, proof.id)] = proof.seconds
         for attempt in known.tries if known else ():
             for check in attempt.checks:
-                one = Proven(task.id, check)
+                one = inputs.Proven(task.id, check)
                 failures[one] = failures.get(one, 0) + 1
-    return Past(seconds, failures)
+    return inputs.Past(seconds, failures)
 
 
 class ReachedContract(NamedTuple):
@@ -114,7 +117,5 @@ def _matters(one: Touching, at: Reached) -> bool:
 
 def _find_reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
     """The changed file, and what imports it, as far as is asked."""
-    from runner.impact.reach import find_reaching
-
     deepest = 1 if width.dependents is Dependents.DIRECT else None
-    return find_reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))
+    return reach.find_reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))

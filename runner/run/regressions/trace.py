@@ -18,6 +18,7 @@ from runner.impact.change import Changed
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model.words import Severity, Status
 from runner.model.work import Finding
 from runner.repo.commit import commit_tree
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.gates.contracts.touched_contracts import Held
+    from runner.gates.contracts import compatibility, touched_contracts
+    from runner.impact import inputs
     from runner.impact.inputs import Knowledge
     from runner.impact.reasons import Affected, Why, Width
     from runner.model.task import Task
@@ -44,6 +46,10 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
+else:
+    compatibility = lazy_module("runner.gates.contracts.compatibility")
+    inputs = lazy_module("runner.impact.inputs")
+    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
 
 
 _ENOUGH = 10
@@ -216,28 +222,25 @@ class Tracer:
         return Observations(store)
 
     def _load_knowledge(self, base: str, change: tuple[Changed, ...]) -> Knowledge:
-        from runner.gates.contracts.compatibility import is_breaking
-        from runner.impact.inputs import refresh
-
         if self._knowledge is None:
             self._knowledge = self._read(base)
         else:
-            refresh(self._knowledge.references, self.repository, base)
+            inputs.refresh(self._knowledge.references, self.repository, base)
         self._breaking.clear()
         for one in change:
             if self._knowledge.contract_files.of(one.path):
-                self._breaking[one.path] = is_breaking(one.path, one.before, one.after)
+                self._breaking[one.path] = compatibility.is_breaking(
+                    one.path, one.before, one.after
+                )
         return self._knowledge
 
     def _read(self, base: str) -> Knowledge:
         """The first reading; a large repository takes seconds, which is said."""
-        from runner.impact.inputs import knowledge_of
-
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
         patience.start()
         try:
-            return knowledge_of(
+            return inputs.knowledge_of(
                 self.repository,
                 self.cache,
                 self.tasks.values(),
@@ -319,12 +322,12 @@ class TestSelection:
 
     def in_order(self, traced: Iterable[Traced]) -> tuple[Traced, ...]:
         """What fails soonest comes first: by what failed in other changes, and by past times."""
-        from runner.impact.inputs import Past, Proven, soonest_first
-
-        by_name = {Proven(one.task.id, one.name): one for one in traced}
+        by_name = {inputs.Proven(one.task.id, one.name): one for one in traced}
         seconds = {at: one.seconds for at, one in by_name.items() if one.seconds is not None}
         failures = {at: failures_before(self.cache, self.shown, *at) for at in by_name}
-        return tuple(by_name[at] for at in soonest_first(by_name, Past(seconds, failures)))
+        return tuple(
+            by_name[at] for at in inputs.soonest_first(by_name, inputs.Past(seconds, failures))
+        )
 
     def _make_traced(self, task: Task, name: str, path: str, line: int, why: str) -> Traced:
         proofs = self.ledger.state.task(task.id).proofs
@@ -343,7 +346,5 @@ class TestSelection:
         return any(task.contracts for task in self.tasks.values())
 
     @cached_property
-    def _held(self) -> Held:
-        from runner.gates.contracts.touched_contracts import Held
-
-        return Held(self.tasks.values())
+    def _held(self) -> touched_contracts.Held:
+        return touched_contracts.Held(self.tasks.values())

@@ -1,0 +1,85 @@
+"""A module that is loaded when something of it is first used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from runner.lazy_module import lazy_module
+
+SLOW = """
+import time
+BEFORE = 1
+time.sleep(0.2)
+AFTER = 2
+"""
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """A module that takes its time, and is not loaded yet."""
+    (tmp_path / "slow_to_load.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "slow_to_load"
+    sys.modules.pop("slow_to_load", None)
+
+
+def test_it_is_loaded_by_its_first_use_and_not_before(slow):
+    late = lazy_module(slow)
+    assert slow not in sys.modules
+    assert repr(late) == "<lazy module slow_to_load>"
+    assert slow not in sys.modules
+    assert (late.BEFORE, late.AFTER) == (1, 2)
+    assert slow in sys.modules
+
+
+def test_threads_that_ask_at_once_all_see_the_whole_module(slow):
+    late, together = lazy_module(slow), Barrier(8)
+
+    def ask(_):
+        together.wait()
+        return late.AFTER
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(8))) == [2] * 8
+
+
+def test_what_is_put_into_the_module_is_what_is_used(slow, monkeypatch):
+    late = lazy_module(slow)
+    assert late.AFTER == 2
+    monkeypatch.setattr(f"{slow}.AFTER", 3)
+    assert late.AFTER == 3
+
+
+def test_what_is_not_there_is_said_as_by_an_import(slow):
+    late = lazy_module(slow)
+    with pytest.raises(AttributeError, match="module 'slow_to_load' has no attribute 'nothing'"):
+        _ = late.nothing
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        _ = lazy_module("no_such_module").anything
+
+
+def test_a_module_that_could_not_be_loaded_is_tried_again(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    late = lazy_module("comes_later")
+    with pytest.raises(ModuleNotFoundError):
+        _ = late.VALUE
+    (tmp_path / "comes_later.py").write_text("VALUE = 1\n")
+    import importlib
+
+    importlib.invalidate_caches()
+    assert late.VALUE == 1
+
+
+def test_commands_say_at_their_top_what_they_load_later():
+    code = (
+        "import sys; import runner.commands.look.graph as graph;"
+        "print('runner.report.graph_drawing' in sys.modules, graph.graph_drawing.svg.__name__,"
+        " 'runner.report.graph_drawing' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False svg True\n"
