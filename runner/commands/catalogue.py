@@ -99,6 +99,8 @@ TABLE = (
     Entry("next", "look.status", "tasks that could start now"),
     Entry("graph", "look.graph", "the graph as text or as a picture"),
     Entry("log", "look.log", "what happened, from the journal"),
+    Entry("events", "look.events", "what happened, an event a line: resumable, of a team, too"),
+    Entry("stats", "look.stats", "builds, failures, waits, costs and proofs, counted"),
     Entry("brief", "look.brief", "exactly what an implementer of a task is told"),
     Entry("plan", "answer.plan", "how an agent means to build a task; nothing is executed"),
     Entry("decide", "answer.decide", "write a decision into DECISIONS.md"),

@@ -54,6 +54,13 @@ def read_places(
     path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[tuple[Record, Place]]:
     """Each record with the place right behind it; else like `read_journal`."""
+    return ((record, place) for _, record, place in read_lines(path, after, wanted=wanted))
+
+
+def read_lines(
+    path: Path, after: Place | None = None, *, wanted: Container[str] | None = None
+) -> Iterator[tuple[bytes, Record, Place]]:
+    """Each line as it stands in the file, too, its line end included; else like `read_places`."""
     place = after or Place()
     try:
         file = path.open("rb")
@@ -81,7 +88,7 @@ def read_places(
             place = Place(
                 place.offset + len(line), place.line + 1 if place.line >= 0 else -1, record.seq
             )
-            yield record, place
+            yield line, record, place
 
 
 def _check_order(path: Path, place: Place, record: Record) -> None:

@@ -86,14 +86,14 @@ def test_help_of_a_command_is_its_own(ground, capsys):
     with pytest.raises(SystemExit):
         ground.runner("status", "--help")
     assert capsys.readouterr().out == asked
-    assert 'did you mean "status"?' in ground.runner("help", "statsu").err
+    assert 'did you mean "status"?' in ground.runner("help", "statuss").err
 
 
 def test_a_command_that_is_none_is_refused_with_the_one_that_was_meant(ground):
-    assert ground.runner("statsu") == (
+    assert ground.runner("statuss") == (
         2,
         "",
-        'runner: there is no command "statsu"\nhint: did you mean "status"?\n',
+        'runner: there is no command "statuss"\nhint: did you mean "status"?\n',
     )
 
 

@@ -1,0 +1,296 @@
+"""What a build came to, counted from its journal: linear in it, and told what it covers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.inspect.view import View
+from runner.errors import ExitCode
+from runner.journal import person_waits
+from runner.journal.events import (
+    AttemptFinished,
+    GateCompleted,
+    RunFinished,
+    TaskBlocked,
+)
+from runner.journal.lock import RunLock
+from runner.journal.person_waits import PersonWaits, Wait
+from runner.journal.read_journal import read_places
+from runner.journal.sessions import PlanProposed
+from runner.lazy_dataclass import dataclass
+from runner.model import Ending, Failure, Usage
+from runner.project import BUILD
+from runner.report.cost import ProofCosts, cost_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from runner.journal.events import Record
+    from runner.project import Project
+
+ENDS = {
+    ExitCode.OK: "done",
+    ExitCode.FAILED: "failed",
+    ExitCode.USAGE: "usage",
+    ExitCode.PERSON: "person",
+    ExitCode.REGRESSION: "regression",
+    ExitCode.STOPPED: "stopped",
+    ExitCode.CONFLICT: "conflict",
+    ExitCode.BUG: "bug",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+"""How a build's run ended, by its exit code."""
+KILLED, RUNNING, OTHER = "killed", "running", "other"
+_TASK_ENDS = frozenset(
+    {"task.done", "task.blocked", "task.staled", "task.adopted", "task.waived", "task.reopened"}
+)
+_WANTED = (
+    person_waits.WANTED
+    | _TASK_ENDS
+    | {"run.started", "run.finished", "attempt.finished", "gate.completed", "plan.proposed"}
+)
+_TEST = re.compile(r"TC-\d+\Z")
+
+
+@dataclass(slots=True)
+class Waited:
+    """Waits of one kind that a person ended."""
+
+    count: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+
+    def add(self, wait: Wait) -> None:
+        """One more."""
+        self.count += 1
+        self.seconds += wait.seconds
+        self.longest = max(self.longest, wait.seconds)
+
+
+class Tally:
+    """Hears every record of a journal in its order and counts those from a time on."""
+
+    def __init__(self, since: str = "") -> None:
+        self.since = since
+        self.first = self.last = ""
+        self.records = 0
+        self.builds: Counter[str] = Counter()
+        self.attempts: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
+        self.checks: Counter[str] = Counter()
+        self.blocked: Counter[str] = Counter()
+        self.recoveries = 0
+        self.waited: dict[str, Waited] = {}
+        self.waits = PersonWaits()
+        self.used: dict[str, Usage] = {}
+        self.proofs = ProofCosts()
+        self.ended: set[str] = set()
+        """Tasks that came to an end in this time."""
+        self.open_run = ""
+        """When the run began that has not said that it ended; empty where none is open."""
+
+    def hear(self, record: Record) -> None:
+        """Count one record."""
+        counts = record.time >= self.since
+        wait = self.waits.hear(record)
+        if counts:
+            self.records += 1
+            self.first, self.last = self.first or record.time, record.time
+            if wait is not None:
+                self.waited.setdefault(wait.kind, Waited()).add(wait)
+            if record.type in _TASK_ENDS:
+                self.ended.add(record.task)
+            self._count(record)
+        if record.type == "run.started":
+            self._take_up(record, counts=counts)
+        elif record.type == "run.finished":
+            self.open_run = ""
+
+    def _take_up(self, record: Record, *, counts: bool) -> None:
+        if self.open_run and counts:
+            self.builds[KILLED] += 1
+            self.recoveries += 1
+        self.open_run = record.time
+
+    def _count(self, record: Record) -> None:
+        match record.event:
+            case RunFinished(exit=code):
+                self.builds[end_of(code)] += 1
+            case AttemptFinished() as finished:
+                self._count_attempt(record, finished)
+            case TaskBlocked(reason=reason):
+                self.blocked[str(reason)] += 1
+            case PlanProposed(usage=usage) if usage is not None:
+                self._use(record.task, usage)
+            case GateCompleted(proof=proof):
+                self.proofs.add(proof)
+
+    def _count_attempt(self, record: Record, finished: AttemptFinished) -> None:
+        if finished.usage is not None:
+            self._use(record.task, finished.usage)
+        if record.attempt > 0:  # else it only planned
+            self.attempts[str(finished.ending)] += 1
+        if finished.ending is Ending.FAILED or finished.failure is not None:
+            self.failures[str(finished.failure or Failure.SEMANTIC)] += 1
+        refused = next((one.check for one in finished.findings if one.refuses), "")
+        if refused:
+            self.checks["test" if _TEST.match(refused) else refused.partition(":")[0]] += 1
+
+    def _use(self, task: str, usage: Usage) -> None:
+        self.used[task] = self.used.get(task, Usage()) + usage
+
+    @property
+    def usage(self) -> Usage:
+        """What all tasks used."""
+        return sum(self.used.values(), Usage())
+
+
+def end_of(code: int) -> str:
+    """What an exit code of a run is called."""
+    return ENDS.get(ExitCode(code), OTHER) if code in set(ExitCode) else OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What was counted, and how the tasks stand that came to an end in that time."""
+
+    tally: Tally
+    bytes: int
+    """Of the journal, all of which was read."""
+    tasks: Counter[str]
+    """By status, DONE by its grade: `done proven`, `blocked`."""
+    proven: frozenset[str]
+    """Tasks that are DONE and proven."""
+
+    @property
+    def dollars_per_proven(self) -> float | None:
+        """All that was paid, also for what failed, over the paid tasks that are proven."""
+        paid = {task for task, usage in self.tally.used.items() if usage.dollars}
+        proven = len(paid & self.proven)
+        return self.tally.usage.dollars / proven if proven else None
+
+
+def count_all(project: Project, seconds: float | None = None) -> Statistics:
+    """What the journal says of the last `seconds`, or of all time. Raises RunnerError: damage."""
+    tally = Tally(_since(seconds))
+    size = 0
+    for record, place in read_places(project.journal_path, wanted=_WANTED):
+        tally.hear(record)
+        size = place.offset
+    if tally.open_run >= tally.since and tally.open_run:
+        live = RunLock(project.root / BUILD).holder()
+        tally.builds[RUNNING if live else KILLED] += 1
+    tasks, proven = count_tasks(project, tally.ended if seconds is not None else None)
+    return Statistics(tally, size, tasks, proven)
+
+
+def _since(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    began = effects.now() - timedelta(seconds=seconds)
+    return began.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def count_tasks(
+    project: Project, ended: set[str] | None = None
+) -> tuple[Counter[str], frozenset[str]]:
+    """The plan's tasks by status and grade, and those that are proven; of `ended` alone."""
+    if not _has_plan(project):
+        return Counter(), frozenset()
+    view = View.of(project)
+    counts: Counter[str] = Counter()
+    proven = set()
+    for id_, known in view.states.items():
+        graded = view.grades.get(id_)
+        if graded is not None and graded.is_proven:
+            proven.add(id_)
+        if ended is None or id_ in ended:
+            word = str(known.status).lower()
+            counts[f"{word} {graded.grade}" if graded else word] += 1
+    return counts, frozenset(proven)
+
+
+def _has_plan(project: Project) -> bool:
+    from runner.errors import RunnerError
+
+    try:
+        return bool(project.plan_path)
+    except RunnerError:
+        return False
+
+
+class RunningTally:
+    """A tally that goes on where it was: each `read` hears only what came since."""
+
+    def __init__(self, journal: Path) -> None:
+        self.journal = journal
+        self._begin()
+
+    def _begin(self) -> None:
+        from runner.journal.read_journal import Place
+
+        self.tally, self._place = Tally(), Place()
+
+    def read(self) -> Tally:
+        """The tally as of now. Raises RunnerError where the journal is damaged."""
+        if self._place.offset and not self._is_there():
+            self._begin()  # somebody began a new journal
+        for record, place in read_places(self.journal, self._place, wanted=_WANTED):
+            self.tally.hear(record)
+            self._place = place
+        return self.tally
+
+    def _is_there(self) -> bool:
+        return self.journal.exists() and self.journal.stat().st_size >= self._place.offset
+
+
+# --- for programs ---------------------------------------------------------------------
+
+
+def describe_statistics(found: Statistics) -> dict[str, object]:
+    """The same as plain values."""
+    tally = found.tally
+    dollars = found.dollars_per_proven
+    return {
+        "covers": {
+            "since": tally.since or None,
+            "first": tally.first or None,
+            "last": tally.last or None,
+            "records": tally.records,
+            "bytes": found.bytes,
+        },
+        "builds": _sorted(tally.builds),
+        "tasks": _sorted(found.tasks),
+        "attempts": _sorted(tally.attempts),
+        "failures": {
+            "byClass": _sorted(tally.failures),
+            "byCheck": _sorted(tally.checks),
+            "blockedBy": _sorted(tally.blocked),
+        },
+        "recoveries": tally.recoveries,
+        "waits": {
+            kind: {
+                "count": one.count,
+                "seconds": round(one.seconds, 3),
+                "longest": round(one.longest, 3),
+            }
+            for kind, one in sorted(tally.waited.items())
+        },
+        "waiting": dict(_count_open(tally)),
+        "usage": cost_data(tally.usage),
+        "dollarsPerProvenTask": round(dollars, 6) if dollars is not None else None,
+        **tally.proofs.data(),
+    }
+
+
+def _count_open(tally: Tally) -> Iterator[tuple[str, int]]:
+    yield from sorted(Counter(one.kind for one in tally.waits.open.values()).items())
+
+
+def _sorted(counted: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counted.items()))
