@@ -37,12 +37,12 @@ class Browser:
             time.sleep(0.05)
         self.port = int(said.read_text().split()[0])
 
+    def person(self):
+        """Somebody with cookies and tabs of their own."""
+        return Person(self.port)
+
     def tab(self):
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT"
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            return Tab(json.load(answer)["webSocketDebuggerUrl"])
+        return self.person().tab()
 
     def close(self):
         self.process.kill()
@@ -50,17 +50,41 @@ class Browser:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
-class Tab:
-    """One tab: it goes somewhere, runs a script, is pressed and looked at."""
+class Person:
+    """One person's browser: nobody else in the same Chromium has its cookies or its storage."""
+
+    def __init__(self, port):
+        self._port = port
+        version = f"http://127.0.0.1:{port}/json/version"
+        with urllib.request.urlopen(version, timeout=PATIENCE) as answer:
+            self._main = Line(json.load(answer)["webSocketDebuggerUrl"])
+        self._context = self._main.call("Target.createBrowserContext")["browserContextId"]
+
+    def tab(self):
+        """A new tab, in front of the others."""
+        made = self._main.call(
+            "Target.createTarget", url="about:blank", browserContextId=self._context
+        )
+        return Tab(f"ws://127.0.0.1:{self._port}/devtools/page/{made['targetId']}")
+
+    def close(self):
+        """Every tab of it, too."""
+        self._main.call("Target.disposeBrowserContext", browserContextId=self._context)
+        self._main.close()
+
+
+class Line:
+    """Calls of the protocol, one after the other, and what is told meanwhile."""
 
     def __init__(self, address):
         from websockets.sync.client import connect
 
-        self._socket = connect(address, max_size=None, open_timeout=PATIENCE)
+        self._socket = connect(
+            address, max_size=None, open_timeout=PATIENCE, ping_interval=None
+        )
         self._numbers = itertools.count(1)
         self.errors = []
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
+        self.streams = set()
 
     def call(self, method, **params):
         number = next(self._numbers)
@@ -77,6 +101,25 @@ class Tab:
             self.errors.append(message["params"]["entry"]["text"])
         elif message["method"] == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(message["params"]["exceptionDetails"])[:500])
+        elif message["method"] == "Network.requestWillBeSent":
+            if message["params"]["request"]["url"].endswith("/events"):
+                self.streams.add(message["params"]["requestId"])
+        elif message["method"] == "Page.frameNavigated":
+            self.streams.clear()
+        elif message["method"] in ("Network.loadingFailed", "Network.loadingFinished"):
+            self.streams.discard(message["params"]["requestId"])
+
+    def close(self):
+        self._socket.close()
+
+
+class Tab(Line):
+    """One tab: it goes somewhere, runs a script, is pressed and looked at."""
+
+    def __init__(self, address):
+        super().__init__(address)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
 
     def script(self, text):
         answer = self.call(
@@ -96,6 +139,14 @@ class Tab:
                 return value
             assert time.monotonic() < end, f"{condition}: {self.text[:2000]}"
             time.sleep(0.1)
+
+    def follows(self, *, wanted):
+        """Wait until the tab has an open stream, or none."""
+        end = time.monotonic() + PATIENCE
+        while bool(self.streams) != wanted:
+            assert time.monotonic() < end, self.streams
+            self.script("0")  # which hears what came meanwhile
+            time.sleep(0.05)
 
     def go(self, address):
         self.call("Page.navigate", url=address)
@@ -137,8 +188,8 @@ class Tab:
                 text=key if kind == "keyDown" and len(key) == 1 else "",
             )
 
-    def look(self, file, *, width=1280, height=900, dark=False, whole=False):
-        """A picture of the page."""
+    def as_seen(self, *, width=1280, height=900, dark=False):
+        """The page in a window of this size, light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -148,19 +199,14 @@ class Tab:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def look(self, file, *, width=1280, height=900, dark=False, whole=False):
+        """A picture of the page."""
+        self.as_seen(width=width, height=height, dark=dark)
         time.sleep(0.2)
         if whole:
             height = min(4000, self.script("document.documentElement.scrollHeight"))
-            self.call(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=height,
-                deviceScaleFactor=1,
-                mobile=width < 600,
-            )
+            self.as_seen(width=width, height=height, dark=dark)
             time.sleep(0.1)
         shot = self.call("Page.captureScreenshot", format="png")
         Path(file).write_bytes(base64.b64decode(shot["data"]))
-
-    def close(self):
-        self._socket.close()

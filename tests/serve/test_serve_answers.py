@@ -4,9 +4,7 @@ import http.client
 import json
 import threading
 
-import pytest
-from browser import CHROMIUM, MISSING, Browser
-from site_plans import GREET, NOTE
+from site_plans import GREET, HOSTILE, NOTE, journal
 
 SLOW = """\
 ## TASK-003: Slow
@@ -14,19 +12,6 @@ SLOW = """\
 - Command: `sleep 60`
 - Proof: none — it only waits
 """
-
-
-@pytest.fixture
-def held(workplace, serve):
-    """TASK-001 is proven, and waits for a person."""
-    workplace.plan(GREET, NOTE)
-    assert workplace.run("--review", "prompt").code == 3
-    return serve()
-
-
-def journal(workplace, kind=""):
-    lines = workplace.read("artifacts/build/journal.jsonl").splitlines()
-    return [one for one in map(json.loads, lines) if kind in ("", one["type"])]
 
 
 def waiting(site):
@@ -173,18 +158,6 @@ def follow(site, last, most):
     return found
 
 
-HOSTILE = (
-    "<script>window.hit=1</script>", "<img src=x onerror=window.hit=1>", '"><svg onload=hit()>',
-    "'onmouseover='hit()", "</title><script>hit()</script>", "</textarea><script>hit()</script>",
-    "{{ 7*7 }}", "{% raw %}", "${7*7}", "javascript:hit()", "<!--", "]]>", "&lt;script&gt;",
-    "<a href=javascript:hit()>x</a>", "<style>*{display:none}</style>", "<base href=//evil>",
-    "<meta http-equiv=refresh content=0>", "<iframe src=//evil>", "<form action=//evil>",
-    "hx-get=/x hx-trigger=load", "<div hx-get=/b hx-trigger=load>", "<b data-hx-on:load=hit()>",
-    "\u202egnp.exe", "\u200bzero", "\ufeffmark", "\x1b[31mred", "a\u0000b".replace("\0", "␀"),
-    "😀" * 50, "x" * 500, "<math><mi xlink:href=javascript:hit()>", "%3Cscript%3E",
-)  # fmt: skip
-
-
 def test_hostile_texts_are_shown_as_texts(workplace, serve):
     assert len(HOSTILE) >= 30
     tasks = [
@@ -229,26 +202,3 @@ def test_the_document_of_the_api_names_what_is_answered(site):
         if "get" in ways:
             real = path.replace("{build}", site.build).replace("{task}", "TASK-001")
             assert site.api(real)[0] == 200, path
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
-def test_a_held_write_is_approved_with_a_key_in_a_real_browser(workplace, held):
-    browser = Browser()
-    try:
-        tab = browser.tab()
-        tab.enter(held.new_link())
-        assert "#" not in tab.script("location.href")
-        tab.until("document.body.innerText.includes('Waits for you')")
-        tab.go(f"{held.origin}/b/{held.build}/review/TASK-001")
-        tab.until("!!sessionStorage.getItem('runner-secret') && !!window.htmx")
-        tab.key("a")
-        tab.until("document.body.innerText.includes('TASK-001 approved')")
-        assert tab.errors == []
-        tab.go(f"{held.origin}/b/{held.build}")
-        tab.until("document.querySelector('.figures').innerText.includes('nothing to answer')")
-        assert workplace.run().code == 0
-        tab.until("document.body.innerText.includes('Everything is done')")  # by itself
-        assert tab.errors == []
-    finally:
-        browser.close()
-    assert len(journal(workplace, "write.reviewed")) >= 1

@@ -1,0 +1,239 @@
+"""What people do at the page in a real browser: several at once, several tabs, a hostile neighbour."""
+
+import contextlib
+import http.server
+import json
+import re
+import threading
+import time
+
+import pytest
+from site_plans import GREET, HOSTILE, NOTE, journal
+
+TOLD = re.compile("does not wait for you|is not what you were shown|was answered meanwhile")
+ENTERED = "!!sessionStorage.getItem('runner-secret') && !!window.htmx"
+
+
+def at(person, site, path=""):
+    """A tab of somebody who opened a link, on a page of the build."""
+    tab = person.tab()
+    tab.enter(site.new_link())
+    tab.go(f"{site.origin}/b/{site.build}{path}")
+    tab.until(ENTERED)
+    return tab
+
+
+def from_the_page(workplace, kind):
+    return [one for one in journal(workplace, kind) if one["producer"].endswith(" via page")]
+
+
+def test_a_held_write_is_approved_with_a_key(workplace, held, person):
+    tab = person().tab()
+    tab.enter(held.new_link())
+    assert "#" not in tab.script("location.href")
+    tab.until("document.body.innerText.includes('Waits for you')")
+    tab.go(f"{held.origin}/b/{held.build}/review/TASK-001")
+    tab.until(ENTERED)
+    tab.key("a")
+    tab.until("document.body.innerText.includes('TASK-001 approved')")
+    tab.go(f"{held.origin}/b/{held.build}")
+    tab.until("document.querySelector('.figures').innerText.includes('nothing to answer')")
+    assert workplace.run().code == 0
+    tab.until("document.body.innerText.includes('Everything is done')")  # by itself
+    assert tab.errors == []
+    assert len(from_the_page(workplace, "write.reviewed")) == 1
+
+
+def test_of_two_people_who_answer_at_once_one_wins_and_the_other_is_told(workplace, held, person):
+    tabs = [at(person(), held, "/review/TASK-001") for _ in range(2)]
+    tabs[1].type("input[name=reason]", "say good morning")
+    for tab, press in zip(tabs, ("[data-press=a]", ".reject button"), strict=True):
+        tab.script(f"setTimeout(() => document.querySelector('{press}').click(), 300)")
+    said = [tab.until("document.querySelector('#said').innerText") for tab in tabs]
+    wins = [one for one in said if one.startswith(("TASK-001 approved", "TASK-001 rejected"))]
+    assert len(wins) == 1, said
+    (other,) = set(said) - set(wins)
+    assert TOLD.search(other), said
+    answers = [from_the_page(workplace, f"write.{word}") for word in ("reviewed", "rejected")]
+    assert sum(map(len, answers)) == 1
+
+
+def test_of_eight_tabs_the_one_in_front_is_live_and_all_of_them_answer(workplace, held, person):
+    somebody = person()
+    first = at(somebody, held)
+    tabs = [first]
+    for _ in range(7):
+        tabs.append(somebody.tab())
+        tabs[-1].go(f"{held.origin}/b/{held.build}")
+        tabs[-1].until(ENTERED)  # the second secret came from another tab
+    assert workplace.runner("approve", "TASK-001").code == 0
+    for tab in reversed(tabs):
+        tab.call("Page.bringToFront")
+        tab.until("document.querySelector('.figures').innerText.includes('nothing to answer')", 30)
+    assert [tab.errors for tab in tabs] == [[]] * 8
+
+
+def test_a_hidden_tab_closes_its_stream_and_hears_what_it_missed(workplace, held, person):
+    somebody = person()
+    tab = at(somebody, held)
+    tab.follows(wanted=True)
+    other = somebody.tab()
+    tab.until("document.hidden")
+    tab.follows(wanted=False)
+    assert workplace.runner("approve", "TASK-001").code == 0
+    assert "nothing to answer" not in tab.script("document.querySelector('.figures').innerText")
+    tab.call("Page.bringToFront")
+    tab.until("document.querySelector('.figures').innerText.includes('nothing to answer')")
+    other.close()
+
+
+# --- a neighbour on another port ------------------------------------------------------
+
+
+class Neighbour:
+    """Another program's server on this host: it keeps what browsers send it."""
+
+    def __init__(self, page):
+        self.cookies = cookies = []
+
+        class Answers(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                cookies.append(self.headers.get("Cookie", ""))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_):
+                """Say nothing."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.address = f"http://127.0.0.1:{self._server.server_port}/"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+TRIES = """
+<!doctype html><title>a neighbour</title><form id=f method=post target=frame></form>
+<iframe name=frame></iframe><script>
+window.got = [];
+async function tries(origin, build, seen) {
+  const api = `${origin}/api/v1/builds/${build}`, body = JSON.stringify({item: "TASK-001", seen});
+  const ways = {
+    page: () => fetch(`${origin}/b/${build}`, {credentials: "include"}).then(a => a.text()),
+    blind: () => fetch(`${origin}/b/${build}`, {credentials: "include", mode: "no-cors"})
+      .then(a => a.text()),
+    api: () => fetch(api, {credentials: "include"}).then(a => a.text()),
+    approve: () => fetch(`${api}/approve`, {method: "POST", body, credentials: "include",
+      headers: {"Content-Type": "application/json"}}).then(a => a.text()),
+    plain: () => fetch(`${api}/approve`, {method: "POST", body, credentials: "include",
+      mode: "no-cors"}).then(a => a.text()),
+    beacon: async () => { navigator.sendBeacon(`${api}/approve`, body); return ""; },
+    script: () => new Promise((good, bad) => {
+      const one = document.createElement("script");
+      one.src = `${origin}/static/page.js`; one.onload = () => good("ran"); one.onerror = bad;
+      document.head.append(one);
+    }),
+    stream: () => new Promise((good, bad) => {
+      const one = new EventSource(`${api}/events`, {withCredentials: true});
+      one.onmessage = one.onopen = () => good("open"); one.onerror = bad;
+    }),
+    frame: () => new Promise((good) => {
+      frames[0].location = `${origin}/b/${build}`;
+      setTimeout(() => { try { good(frames[0].document.body.innerText) } catch { good("") } }, 500);
+    }),
+    form: async () => {
+      const form = document.getElementById("f");
+      form.action = `${origin}/b/${build}/do/approve`;
+      form.innerHTML = `<input name=item value=TASK-001><input name=seen value="${seen}">`;
+      form.submit(); return "";
+    },
+  };
+  for (const [name, way] of Object.entries(ways)) {
+    try { const text = await way(); if (text) window.got.push(`${name}: ${text.slice(0, 80)}`); }
+    catch { /* refused */ }
+  }
+  return window.got;
+}
+</script>
+"""
+
+
+def test_a_server_on_another_port_sees_the_cookie_and_can_do_nothing(workplace, held, person):
+    before = journal(workplace)
+    seen = held.api(f"/builds/{held.build}/review")[1]["waiting"][0]["seen"]
+    with contextlib.closing(Neighbour(TRIES.encode())) as neighbour:
+        somebody = person()
+        tab = at(somebody, held)
+        other = somebody.tab()
+        other.go(neighbour.address)
+        words = ", ".join(map(json.dumps, (held.origin, held.build, seen)))
+        assert other.script(f"tries({words})") == []
+        stolen = next(one for one in neighbour.cookies if one)
+        assert "runner-" in stolen  # cookies ignore ports: RFC 6265, section 8.5
+        time.sleep(0.5)  # beacon and form were sent without waiting for an answer
+    thief = {"Cookie": stolen, "X_Runner_Secret": None}
+    given = {"item": "TASK-001", "seen": seen}
+    assert held.post(f"/builds/{held.build}/approve", given, **thief)[0] == 401
+    assert held.ask("GET", f"/api/v1/builds/{held.build}/events", Cookie=stolen)[0] == 401
+    assert journal(workplace) == before
+    tab.call("Page.bringToFront")
+    tab.go(f"{held.origin}/b/{held.build}/review/TASK-001")
+    tab.until(ENTERED)
+    tab.press("[data-press=a]")  # nothing was taken from whoever is at home here
+    tab.until("document.body.innerText.includes('TASK-001 approved')")
+
+
+def test_two_servers_of_one_project_are_both_used_in_one_browser(workplace, held, serve, person):
+    other, somebody = serve(), person()
+    tabs = [at(somebody, site, "/review/TASK-001") for site in (held, other)]
+    tabs[0].call("Page.bringToFront")
+    tabs[0].press("[data-press=a]")
+    tabs[0].until("document.body.innerText.includes('TASK-001 approved')")
+    tabs[1].call("Page.bringToFront")
+    tabs[1].press("[data-press=a]")
+    tabs[1].until(f"/{TOLD.pattern}/.test(document.body.innerText)")
+    assert len(from_the_page(workplace, "write.reviewed")) == 1
+
+
+# --- texts that want to be more -------------------------------------------------------
+
+FIELDS = (
+    *("Type", "Keywords", "Stack", "Priority", "Source", "Inputs", "Patterns"),
+    *("Implementer", "Command", "Proof", "Depends on"),
+)
+
+
+def a_hostile_task(number, text):
+    """The text in a title, in each field, in prose and in what is written."""
+    fields = "".join(f"- {name}: {text}\n" for name in FIELDS)
+    contract = f"- Test contracts:\n  - TC-{number:03d} (unit): `echo {text}`\n"
+    return (
+        f"## TASK-{number:03d}: {text}\n- Status: BLOCKED — {text}\n{fields}"
+        f"- Output files: `{text.replace('`', '')}`\n- Acceptance:\n  - {text}\n{contract}"
+        f"\n{text}\n\n```text file=note{number}.txt\n{text}\n```\n"
+    )
+
+
+def test_a_script_planted_anywhere_never_runs(workplace, serve, person):
+    workplace.plan(GREET, NOTE, title="<img src=x onerror=window.hit=1>")
+    workplace.git("checkout", "-q", "-b", "<img/src=x/onerror=window.hit=1>")
+    assert workplace.run("--review", "prompt").code == 3
+    reason = " ".join(HOSTILE)  # into the journal, and so into its log
+    assert workplace.runner("reject", "TASK-001", f"--reason={reason}").code == 0
+    texts = sorted(HOSTILE, key=lambda text: text == "<!--")  # hides what follows in the plan
+    tasks = [a_hostile_task(number, text) for number, text in enumerate(texts, start=10)]
+    workplace.plan(GREET, NOTE, *tasks, title="<img src=x onerror=window.hit=1>")
+    site = serve()
+    tab = at(person(), site)
+    pages = ["", "/review", "/review/TASK-001", "/plan", "/plan?edit", "/log", "/new"]
+    pages += [f"/tasks/TASK-{number:03d}" for number in range(10, 9 + len(HOSTILE))]
+    for path in pages:
+        tab.go(f"{site.origin}/b/{site.build}{path}")
+        assert tab.script("window.hit === undefined && document.title.length > 0"), path
+        assert tab.script("document.querySelectorAll('main script, main iframe').length") == 0
+        assert site.get(f"/b/{site.build}{path}")[0] == 200, path
+    assert tab.errors == []
