@@ -13,7 +13,9 @@ from sqlalchemy import select
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.team.build_state import ENDS, PENDING
+from runner.team.doorbell import ring
 from runner.team.event_rows import note_event
+from runner.team.store_engine import clock
 from runner.team.tables import answers, build_tags, builds, events, tasks
 from runner.text.wording import did_you_mean
 
@@ -31,6 +33,9 @@ _ID = re.compile(r"[0-9a-z-]{1,40}")
 _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|\.lock(?:/|$)|/\.))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}(?<![./])"
 )
+_NUMBERS = ("token", "attempts", "lease_until", "free_at", "spent", "claimed_at")
+_OWN_FIRST = 30.0
+"""Seconds for which the host that has a build's work is the only one to go on with it."""
 _MOST = 1000
 _SHOWN = 200
 
@@ -46,11 +51,13 @@ class Wanted:
     branch: str = ""
     """What it lands on; empty: a branch of its own, `feature/<short id>`."""
     timeout: float = 0.0
-    """Seconds from its first claim; 0: none."""
+    """Seconds that workers may have it, all claims together; 0: no bound."""
     priority: int = 0
     """The higher the earlier."""
     tags: tuple[str, ...] = ()
     """A worker has to have all of them."""
+    wish: str = ""
+    """What is wanted, in words: it is drafted, and waits for a person, before it is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,8 @@ class QueuedBuild:
     place: str
     head: str
     note: str
+    wish: str
+    spent: float
 
     @property
     def short(self) -> str:
@@ -114,7 +123,7 @@ def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = Fals
             hint="leave it out: feature/<short id>, then open a pull request",
             code=ExitCode.PERSON,
         )
-    asked = [one.url, one.branch, branch, one.plan, sorted(wanted.tasks)]
+    asked = [one.url, one.branch, branch, one.plan, sorted(wanted.tasks), wanted.wish]
     values = {
         "id": new,
         "repository": one.name,
@@ -129,9 +138,10 @@ def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = Fals
         "state": PENDING,
         "priority": wanted.priority,
         "timeout": wanted.timeout,
+        "wish": wanted.wish,
         "by": wanted.by,
         "queued": effects.timestamp(),
-        **dict.fromkeys(("token", "attempts", "lease_until", "free_at"), 0),
+        **dict.fromkeys(_NUMBERS, 0),
         **dict.fromkeys(("worker", "host", "waits", "cancelled_by", "place", "head", "note"), ""),
     }
     with store.write() as connection:
@@ -139,6 +149,7 @@ def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = Fals
         for tag in sorted(set(wanted.tags)):
             connection.execute(build_tags.insert().values(build=new, tag=tag))
         note_event(connection, new, "build.queued", {"by": wanted.by, "spec": values["spec"]})
+        ring(connection)
     return find_build(store, new)
 
 
@@ -223,16 +234,18 @@ def cancel_build(store: Store, build: QueuedBuild, by: str) -> str:
         values: dict[str, object] = {"cancelled_by": by}
         if is_waiting:
             values |= {"state": "CANCELLED", "waits": "", "note": f"cancelled by {by}"}
-            _drop_answers(connection, build.id)
+            drop_answers(connection, build.id, "the build was cancelled")
+        ring(connection)
         connection.execute(builds.update().where(builds.c.id == build.id).values(**values))
         return "CANCELLED" if is_waiting else str(row.state)
 
 
-def _drop_answers(connection: Connection, build: str) -> None:
+def drop_answers(connection: Connection, build: str, why: str) -> None:
+    """Have nobody wait for answers to be taken: the build has ended."""
     connection.execute(
         answers.update()
         .where(answers.c.build == build, answers.c.taken == "")
-        .values(taken=effects.timestamp(), outcome="the build was cancelled")
+        .values(taken=effects.timestamp(), outcome=why)
     )
 
 
@@ -249,8 +262,11 @@ def retry_build(store: Store, build: QueuedBuild, by: str) -> None:
                 hint=f"runner queue show {build.short}",
             )
         note_event(connection, build.id, "build.retried", {"by": by})
-        values = {"state": PENDING, "attempts": 0, "waits": "", "cancelled_by": "", "note": ""}
-        connection.execute(builds.update().where(builds.c.id == build.id).values(**values))
+        values = {"state": PENDING, "waits": "", "cancelled_by": "", "note": ""}
+        numbers = dict.fromkeys(("attempts", "spent", "free_at"), 0)
+        again = builds.update().where(builds.c.id == build.id)
+        connection.execute(again.values(**values, **numbers))
+        ring(connection)
 
 
 def _lock(connection: Connection, build: str) -> Any:
@@ -280,6 +296,10 @@ def answer_build(store: Store, build: QueuedBuild, said: tuple[str, str, str], b
         connection.execute(answers.insert().values(**values))
         if row.waits:
             note_event(connection, build.id, "build.answered", {"by": by, "answer": new})
-            free = builds.update().where(builds.c.id == build.id).values(waits="")
-            connection.execute(free)
+            connection.execute(
+                builds.update()
+                .where(builds.c.id == build.id)
+                .values(waits="", free_at=clock(store) + _OWN_FIRST)
+            )
+        ring(connection)
     return new

@@ -102,6 +102,17 @@ class Store:
         ):
             yield connection
 
+    @contextmanager
+    def hold(self) -> Iterator[Connection]:
+        """A connection outside of any transaction, to listen on. Raises StoreAwayError."""
+        with (
+            self._told(),
+            self.engine.connect().execution_options(
+                isolation_level="AUTOCOMMIT", holds=True
+            ) as connection,
+        ):
+            yield connection
+
     def close(self) -> None:
         """Let go of its connections."""
         self.engine.dispose()
@@ -175,8 +186,9 @@ def _set_up_sqlite(engine: Engine) -> None:
             raw.execute(f"PRAGMA {word}")
 
     def began(connection: Connection) -> None:
-        reads = connection.get_execution_options().get("reads")
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+        options = connection.get_execution_options()
+        if not options.get("holds"):
+            connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", began)

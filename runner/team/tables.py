@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "r0002"
+REVISION = "r0003"
 """The schema that this runner reads and writes."""
 RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
 """States in which somebody works on a build."""
@@ -68,6 +68,9 @@ builds = Table(
     Column("place", Text, nullable=False),  # the clone, on that host
     Column("head", Text, nullable=False),  # the commit that it ended on
     Column("note", Text, nullable=False),  # why it ended so
+    Column("wish", Text, nullable=False),  # in words; empty: what the plan has
+    Column("spent", Float(53), nullable=False),  # seconds that workers had it, until the last claim
+    Column("claimed_at", Float(53), nullable=False),  # by the store's clock
 )
 Index(
     "one_running",

@@ -44,7 +44,7 @@ def a_build(number, **fields):
         "host",
         "waits",
     )
-    more = ("cancelled_by", "place", "head", "note")
+    more = ("cancelled_by", "place", "head", "note", "wish")
     return {
         **dict.fromkeys((*texts, *more), ""),
         "tags": "[]",
@@ -59,6 +59,8 @@ def a_build(number, **fields):
         "attempts": 0,
         "lease_until": 0.0,
         "free_at": 0.0,
+        "spent": 0.0,
+        "claimed_at": 0.0,
         **fields,
     }
 

@@ -1,0 +1,244 @@
+"""The claim: one worker has a build, as long as it says so, and nobody else writes for it.
+
+A claim raises the build's token. Whatever a worker writes of a build is written only where the
+token is still its own: who was thought dead and comes back writes nothing. What it lands is
+decided by the lease in the remote alone; `lease_until` only hands a build on.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import ExitCode, RunnerError
+from runner.team.build_queue import QueuedBuild, drop_answers, of_row
+from runner.team.doorbell import ring
+from runner.team.event_rows import note_event
+from runner.team.store_engine import clock
+from runner.team.tables import RUNNING, build_tags, builds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from runner.team.store_engine import Store
+
+MOST_ATTEMPTS = 3
+"""Workers in a row that may be lost with a build; then it is the build, and it is FAILED."""
+_ROUNDS = 20
+"""Times that somebody else may be faster before the next round is waited for."""
+
+
+class LostClaimError(RunnerError):
+    """Somebody else has the build by now, or it has ended: nothing more is written of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimer:
+    """A worker, as the store knows it."""
+
+    name: str
+    host: str
+    tags: tuple[str, ...] = ()
+    ttl: float = 30.0
+    """Seconds after which a claim that was not renewed is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a worker hears when it says that it still has a build."""
+
+    cancelled_by: str
+    """Who wants it ended; empty: nobody."""
+
+
+def claim_build(store: Store, me: Claimer) -> QueuedBuild | None:
+    """Take the next build; None where nothing waits for this worker. Raises StoreAwayError.
+
+    Builds that were lost too often, or are not wanted any more, are ended on the way.
+    """
+    from sqlalchemy.exc import IntegrityError
+
+    for _ in range(_ROUNDS):
+        try:
+            with store.write() as connection:
+                row = connection.execute(_claim(store, me)).mappings().one_or_none()
+                if row is None:
+                    return None
+                made = of_row(row)
+                told = {"worker": me.name, "token": made.token, "attempt": made.attempts}
+                note_event(connection, made.id, "build.claimed", told)
+                if not _end_hopeless(connection, made):
+                    return made
+        except IntegrityError:
+            continue  # another build of this branch was claimed at the same moment
+    return None
+
+
+def _claim(store: Store, me: Claimer) -> Any:
+    """The one statement."""
+    from sqlalchemy import case, func
+
+    now = clock(store)
+    had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
+    return (
+        builds.update()
+        .where(builds.c.id == func.coalesce(_find_lapsed(now, me), _find_pending(now, me)))
+        .values(
+            state="ANALYZING",
+            token=builds.c.token + 1,
+            attempts=builds.c.attempts + 1,
+            spent=builds.c.spent + had,
+            worker=me.name,
+            host=me.host,
+            claimed_at=now,
+            lease_until=now + me.ttl,
+        )
+        .returning(builds)
+    )
+
+
+def _find_lapsed(now: ColumnElement[float], me: Claimer) -> Any:
+    """A build whose worker was not heard of for too long."""
+    from sqlalchemy import select
+
+    one = builds.alias("lapsed")
+    said = select(one.c.id).where(_is_running(one), one.c.lease_until < now, _fits(one, me))
+    return _take_first(said, one)
+
+
+def _find_pending(now: ColumnElement[float], me: Claimer) -> Any:
+    """A build that waits, and whose branch nobody builds."""
+    from sqlalchemy import exists, literal_column, or_, select
+
+    one, other = builds.alias("pending"), builds.alias("other")
+    is_built = exists().where(
+        other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
+    )
+    said = select(one.c.id).where(
+        one.c.state == literal_column("'PENDING'"),  # in words: by these the index is found
+        one.c.waits == "",
+        or_(one.c.free_at <= now, one.c.host == me.host),
+        ~is_built,
+        _fits(one, me),
+    )
+    return _take_first(said, one)
+
+
+def _take_first(said: Any, one: Any) -> Any:
+    first = said.order_by(one.c.priority.desc(), one.c.id).limit(1)
+    return first.with_for_update(skip_locked=True, of=one).scalar_subquery()
+
+
+def _is_running(one: Any) -> Any:
+    from sqlalchemy import literal_column
+
+    return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
+
+
+def _fits(one: Any, me: Claimer) -> Any:
+    """Whether the worker has all tags that the build asks for."""
+    from sqlalchemy import exists
+
+    lacks = exists().where(build_tags.c.build == one.c.id, build_tags.c.tag.not_in(me.tags))
+    return ~lacks
+
+
+def _end_hopeless(connection: Connection, made: QueuedBuild) -> bool:
+    if made.cancelled_by:
+        note = f"cancelled by {made.cancelled_by}"
+        _end(connection, made, "CANCELLED", note, "", by=made.cancelled_by)
+        return True
+    if made.attempts > MOST_ATTEMPTS:
+        _end(connection, made, "FAILED", f"{MOST_ATTEMPTS} workers were lost with it", "")
+        return True
+    return False
+
+
+# --- what only the holder writes ------------------------------------------------------
+
+
+@contextmanager
+def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, QueuedBuild]]:
+    """One transaction in which the build is this claim's. Raises LostClaimError, StoreAwayError."""
+    with store.write() as connection:
+        said = builds.select().where(
+            builds.c.id == mine.id, builds.c.token == mine.token, builds.c.state.in_(RUNNING)
+        )
+        row = connection.execute(said.with_for_update()).mappings().one_or_none()
+        if row is None:
+            raise LostClaimError(
+                f"{mine.short} was handed on to another worker",
+                hint=f"runner queue show {mine.short}",
+                code=ExitCode.CONFLICT,
+            )
+        yield connection, of_row(row)
+
+
+def beat(store: Store, mine: QueuedBuild, ttl: float) -> Beat:
+    """Say that the build is still worked on. Raises LostClaimError, StoreAwayError."""
+    with write_mine(store, mine) as (connection, now):
+        connection.execute(
+            builds.update().where(builds.c.id == mine.id).values(lease_until=clock(store) + ttl)
+        )
+        return Beat(now.cancelled_by)
+
+
+def note_mine(
+    store: Store,
+    mine: QueuedBuild,
+    kind: str,
+    fields: Mapping[str, object] | None = None,
+    **values: object,
+) -> None:
+    """Write down an event of the build, with what its row says since then."""
+    with write_mine(store, mine) as (connection, _):
+        note_event(connection, mine.id, kind, fields)
+        if values:
+            connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
+
+
+def finish_build(store: Store, mine: QueuedBuild, state: str, note: str, head: str = "") -> None:
+    """End it. Raises LostClaimError, StoreAwayError."""
+    with write_mine(store, mine) as (connection, now):
+        _end(connection, mine, state, note, head, by=now.cancelled_by)
+
+
+def _end(
+    connection: Connection, mine: QueuedBuild, state: str, note: str, head: str, by: str = ""
+) -> None:
+    said = {"by": by} if state == "CANCELLED" else {"head": head, "note": note}
+    note_event(connection, mine.id, f"build.{state.lower()}", said)
+    values = {"state": state, "note": note, "waits": ""} | ({"head": head} if head else {})
+    connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
+    drop_answers(connection, mine.id, f"the build is {state}")
+    ring(connection)
+
+
+def hand_back(
+    store: Store, mine: QueuedBuild, why: str, *, waits: str = "", after: float = 0.0
+) -> None:
+    """Let it be claimed again: at once, once a person answered, or `after` so many seconds.
+
+    Raises LostClaimError, StoreAwayError.
+    """
+    now = clock(store)
+    with write_mine(store, mine) as (connection, _):
+        kind = "build.waits" if waits else "build.released"
+        note_event(connection, mine.id, kind, {"why": waits or why})
+        connection.execute(
+            builds.update()
+            .where(builds.c.id == mine.id)
+            .values(
+                state="PENDING",
+                attempts=0,  # nobody was lost
+                waits=waits,
+                note="" if waits else why,
+                spent=builds.c.spent + (now - builds.c.claimed_at),
+                free_at=now + after if after else 0.0,
+                **({"host": ""} if after else {}),
+            )
+        )
+        ring(connection)
