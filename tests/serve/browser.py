@@ -79,9 +79,7 @@ class Line:
     def __init__(self, address):
         from websockets.sync.client import connect
 
-        self._socket = connect(
-            address, max_size=None, open_timeout=PATIENCE, ping_interval=None
-        )
+        self._socket = connect(address, max_size=None, open_timeout=PATIENCE, ping_interval=None)
         self._numbers = itertools.count(1)
         self.errors = []
         self.streams = set()

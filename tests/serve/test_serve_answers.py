@@ -1,10 +1,9 @@
 """Builds that are watched and answered from the page: what was shown is what is answered."""
 
 import http.client
-import json
 import threading
 
-from site_plans import GREET, HOSTILE, NOTE, journal
+from site_plans import GREET, HOSTILE, journal
 
 SLOW = """\
 ## TASK-003: Slow

@@ -1,4 +1,4 @@
-"""What people do at the page in a real browser: several at once, several tabs, a hostile neighbour."""
+"""What people do at the page in a real browser: several at once, several tabs, a bad neighbour."""
 
 import contextlib
 import http.server
@@ -7,7 +7,6 @@ import re
 import threading
 import time
 
-import pytest
 from site_plans import GREET, HOSTILE, NOTE, journal
 
 TOLD = re.compile("does not wait for you|is not what you were shown|was answered meanwhile")
