@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.spans import Places, Position
 
-_LISTED = re.compile(
-    r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*)"
-    r"(?:\*\*|__|`|\[)*"
-    r"(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?!\w)(?P<rest>.*)",
-    re.MULTILINE,
-)
-"""An id that a list, a check list or a row of a table begins with."""
+_ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"
+_REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<rest>.*)"
+_BOLD = r"(?=(?:\*\*|__)[^*_]+(?:\*\*|__):?[ \t]*$)"
+_LISTED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_BOLD}){_REST}", re.MULTILINE)
+"""An id that a list, a check list, a row of a table or a line in bold begins with."""
+_NAMED = re.compile(rf"^[ \t]*(?:{_ITEM})?{_REST}", re.MULTILINE)
+"""An id that any line begins with: of a file without tasks."""
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
@@ -109,14 +109,15 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
 def _find_listed(plan: Plan) -> Iterator[Problem]:
     """Tasks that stand in a list or table alone, and marks there that differ from a status."""
     lines = plan.places.lines()
-    if not _LISTED.search("\n".join(lines)):
+    pattern = _LISTED if plan.by_id else _NAMED
+    if not pattern.search("\n".join(lines)):
         return
     fence = ""
     for number, line in enumerate(lines, start=1):
         bare = line.strip()
         if bare.startswith(fence or ("```", "~~~")):
             fence = "" if fence else bare[:3]
-        listed = None if fence else _LISTED.match(line)
+        listed = None if fence else pattern.match(line)
         if listed is None:
             continue
         id_, mark = task_ids.task_id(listed["id"]) or "", listed["mark"]

@@ -55,6 +55,8 @@ _MEANT = {
     "outputs": (
         *("Deliverables", "Artifacts", "Modifies", "Creates", "Target files", "Files to create"),
         *("Files to modify", "Files to change", "Changed files", "Scope", "Touches", "Edits"),
+        *("Files likely touched", "Files touched", "Files changed", "Files involved"),
+        *("Affected files", "File changes", "Key files", "Files to edit", "Files to update"),
     ),
     "test_contracts": (
         *("Test command", "Test cases", "Verification", "Verify", "Verify with", "Validation"),

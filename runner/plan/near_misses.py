@@ -14,7 +14,7 @@ from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node
 from runner.plan.body import block_of, fences, suggest_fence
 from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
-from runner.plan.inline import EMPTY_WORDS, plain, words
+from runner.plan.inline import EMPTY_WORDS, plain, spans, words
 from runner.plan.markdown_table import cells
 from runner.plan.proofs import is_bare_command
 from runner.plan.source import Run
@@ -43,6 +43,13 @@ _WRITE_AS_ITEM = "write it as - {}: … in the list right under the task's headi
 _TAKE_INDENT = (
     "take back its indent: a tab or four spaces make it an example (write - {}: … at the margin)"
 )
+_BESIDE = re.compile(
+    r"\s*[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
+    r"(?:\*\*|__)?:(?:\*\*|__)?(?=\s)"
+)
+"""A name behind what separates fields that stand on one line."""
+_TELL = frozenset(("acceptance", "test_contracts", "contracts", "gates", "command", "no_proof"))
+"""Fields that may hold sentences and commands, whatever these look like."""
 _HOLD_NAMES = frozenset(("contracts", "gates"))
 """Fields whose items are named themselves."""
 _TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE, Kind.QUOTE))
@@ -58,6 +65,7 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
     given = {field.key for field in body.fields}
     for field in body.fields:
         yield from _indented(field, given)
+        yield from _beside(field, given)
     taken = {run.line for field in body.fields for value in field.values for run in value.runs}
     taken |= {field.name.line for field in body.fields}
     outputs = {part.text for one in body.fields if one.key == "outputs" for part in _parts(one)}
@@ -169,6 +177,24 @@ def _indented(field: Field, given: Collection[str]) -> Iterator[Told]:
             hint = f"take back its indent: it is an item of {field.name.text} now"
             said = run.text[named.value :]
             yield _tell(named.key, run, said, given, "this item looks like the field", hint)
+
+
+def _beside(field: Field, given: Collection[str]) -> Iterator[Told]:
+    """Fields that stand on another field's line: `Type: data | Depends on: none`."""
+    run = field.values[0].runs[0] if field.values else None
+    if run is None or not field.key or field.key in _TELL:
+        return
+    if field.key == "status" and read_status(run.text):
+        return  # a note may say anything
+    code = [(span.start, span.end) for span in spans(run.text) if span.code]
+    for match in _BESIDE.finditer(run.text):
+        key = key_of(match["name"])
+        if key and not any(start <= match.start() < end for start, end in code):
+            name = run.part(match.start("name"), match.end())
+            value = _BESIDE.split(run.text[match.end() :], maxsplit=1)[0]
+            hint = f"give it a line of its own: - {FIELDS[key][0]}: …"
+            why = f"on the line of {field.name.text} this looks like the field"
+            yield _tell(key, name, value, given, why, hint)
 
 
 def _as_heading(

@@ -287,6 +287,9 @@ def path_complaint(path: str) -> tuple[str, str] | None:
         return f'bad path "{path}": it has ..', "a task stays inside the project's folder"
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
         return f'bad path "{path}": it lies in .git', "no task may write git's own files"
+    if lines := re.search(r"(?<=\w):\d+(?:-\d+)?$", path):
+        hint = f"write {path[: lines.start()]}: any of its lines may be written"
+        return f'bad path "{path}": it names lines', hint
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return f'bad path "{path[:40]}…": it is longer than {LONGEST_PATH} bytes', "shorten it"
     if not path.strip() or any(ord(sign) < ord(" ") for sign in path):

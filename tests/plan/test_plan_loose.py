@@ -193,6 +193,13 @@ TOLD = {
     "a path in the line above a block": (LIST + "\nProse.\nFile: src/a.py (new):\n```python\nx = 1\n```\n", 7, WARNING, "names a path", "```python file=src/a.py"),
     "a path in a heading above a block": (LIST + "\n### `src/a.py`\n\n```python\nx = 1\n```\n", 7, WARNING, "names a path", "```python file=src/a.py"),
     "a name of an output in a comment": (LIST + "- Files: `a.py`\n\n```python\n# a.py\nx = 1\n```\n", 6, WARNING, "names a path", "```python file=a.py"),
+    "a line in bold": ("**TASK-002: B**\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
+    "a line in a file without tasks": ("# Plan\n\nTask 2: B\nFiles: `b.py`\n", 3, ERROR, "only listed", "## TASK-002: B"),
+    "two fields on a line": (HEAD + "- Files: `a.py` | Tests: `pytest`\n", 3, ERROR, "on the line of Files", "- Test contracts: …"),
+    "two bold fields on a line": (HEAD + "**Type:** api, **Depends on:** TASK-002\n", 3, ERROR, "on the line of Type", "- Depends on: …"),
+    "a need behind a status": (HEAD + "Status: todo | Needs: 1\n", 3, ERROR, "on the line of Status", "- Depends on: …"),
+    "lines of a file": (HEAD + "- Files:\n  - Modify: `src/a.py:10-20`\n", 4, ERROR, "it names lines", "write src/a.py"),
+    "files likely touched": (LIST + "\nProse.\n\n**Files likely touched:**\n- `a.py`\n", 7, ERROR, "Output files", "right under"),
     "a mark that is missing": ("- [ ] TASK-001 A\n\n" + LIST.replace("PENDING", "DONE"), 1, WARNING, "not ticked here and DONE", "line 3"),
 }  # fmt: skip
 
@@ -220,10 +227,11 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
         LIST + "\n### Notes\n\nSHA-256: why.\n\n### UTF-8: notes\n\nProse.\n",
         LIST + "\nAfter that, look again. It needs TASK-002 to be there.\n\n> Note: as CHANGE-001 said\n\n> CHANGE-001 (2026-11-21): more\n> Tests: `x`\n",
         LIST + "\n```yaml\non: push\nneeds: build\nfiles: ^src\n```\n\nSee the file.\n\n```\nx\n```\n",
+        HEAD + "- Status: BLOCKED — TC-001 failed; Tests: none, Files: gone\n- Files: `a, Tests: b.py`\n- Tests: `pytest`\n",
         "## TASK-001: A (as in v1.2)\n\n- Keywords: a\n\n## TASK-002: B [draft]\n\n- Keywords: b\n\n## Task lists in 1.2\n",
         LIST + "- Gates:\n  - tests: `pytest`\n- Contracts:\n  - command: `true`\n- Acceptance:\n  - it works\n",
     ],
-    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "sentences", "data", "titles", "names"],
+    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "sentences", "data", "notes of a status", "titles", "names"],
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
