@@ -17,12 +17,12 @@ from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
-from runner.bridge.child_record import end_orphan, forget_child, record_child
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
+from runner.process.child_record import end_orphan, forget_child, record_child
 from runner.process.own_command import OwnCommand
 from runner.project import BUILD, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back

@@ -91,6 +91,7 @@ TABLE = (
     Entry("store", "team.store", "where a team's repositories, queue and events are kept"),
     Entry("repo", "team.repo", "the repositories that a team builds: added, tried, listed"),
     Entry("queue", "team.queue_builds", "builds for a team's workers: queued, shown, answered"),
+    Entry("worker", "team.worker", "build what the team queued, one build at a time"),
     Entry("mcp", "running.mcp", "the plan for an assistant: Model Context Protocol on stdin"),
     Entry("analyse", "look.analyse", "what this repository is, read from its commit; runs nothing"),
     Entry("import", "files.foreign", "take tasks of another tool's file into the plan"),

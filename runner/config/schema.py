@@ -177,6 +177,10 @@ class Given(BaseSettings):
     lease_seconds: Seconds | None = None
     store: Line | None = None
     worker_default_branch: bool | None = None
+    worker_beat: Seconds | None = None
+    worker_ttl: Seconds | None = None
+    worker_poll: Seconds | None = None
+    worker_cache: Size | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

@@ -244,6 +244,14 @@ class Settings:
     machine; none: one in your state folder."""
     worker_default_branch: bool = False
     """Whether a team's builds may land on the branch that they begin on."""
+    worker_beat: float = 3.0
+    """A worker tells the store so often that it still has its build."""
+    worker_ttl: float = 30.0
+    """A build whose worker was not heard of for so long is handed on."""
+    worker_poll: float = 5.0
+    """A worker looks into the store so often by itself, where nothing tells it of something new."""
+    worker_cache: str = "10GB"
+    """What a worker keeps of repositories, to make clones of."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

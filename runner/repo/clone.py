@@ -37,7 +37,7 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
     new = place.parent / f"{_APART}{effects.new_id()}"
     with TemporaryDirectory(prefix="runner-clone-") as box:
-        told = _tell(source, Path(box))
+        told = _tell(source, Path(box), os.environ)
         git = OwnGit(place.parent, told)
         answer = git.ask(
             *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
@@ -76,12 +76,12 @@ def switch_branch(
                 raise RunnerError(
                     f"{ORIGIN} does not take the branch {branch}",
                     detail=made.said,
-                    hint="whoever runs the bridge needs to be able to push branches",
+                    hint="whoever builds here needs to be able to push branches",
                     code=ExitCode.CONFLICT,
                 )
             tip = made.seen.get(ref, tip)
     with TemporaryDirectory(prefix="runner-clone-") as box:
-        git = OwnGit(repository.root, _tell(repository, Path(box)))
+        git = OwnGit(repository.root, _tell(repository, Path(box), environ))
         quiet = ("-c", "core.hooksPath=/dev/null")
         words = ("--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack")
         git.run(*quiet, "fetch", "--quiet", *words, ORIGIN, tip, seconds=_SECONDS)
@@ -116,7 +116,26 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
             return "the remote does not let it be deleted"
 
 
-def _tell(repository: Repository, box: Path) -> dict[str, str]:
-    """The person's own configuration, and nothing of the repository's."""
-    _, told = lay_apart(repository, box, os.environ)
+def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) -> bool:
+    """Have the branch that is checked out as far as the remote's, where that is ahead.
+
+    False where it cannot go forward as it is here. Raises RemoteAwayError.
+    """
+    ref = f"refs/heads/{branch}"
+    with Remote(repository, ORIGIN, environ) as remote:
+        tip = remote.read(ref).get(ref)
+    head = repository.find_head()
+    if head.ref != ref or tip is None:
+        return False
+    with TemporaryDirectory(prefix="runner-clone-") as box:
+        git = OwnGit(repository.root, _tell(repository, Path(box), environ))
+        quiet = ("-c", "core.hooksPath=/dev/null")
+        words = ("--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack")
+        git.run(*quiet, "fetch", "--quiet", *words, ORIGIN, tip, seconds=_SECONDS)
+        return git.ask(*quiet, "merge", "--quiet", "--ff-only", tip).exit == 0
+
+
+def _tell(repository: Repository, box: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The person's own configuration and login, and nothing of the repository's."""
+    _, told = lay_apart(repository, box, environ)
     return {**told, "GIT_TERMINAL_PROMPT": "0"}

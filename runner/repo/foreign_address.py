@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -114,24 +115,34 @@ def find_branches(address: str, environ: Mapping[str, str]) -> tuple[str, dict[s
 
 
 def clone_address(
-    address: str, base: str, place: Path, who: tuple[str, str], environ: Mapping[str, str]
+    address: str,
+    base: str,
+    place: Path,
+    who: tuple[str, str],
+    environ: Mapping[str, str],
+    mirror: Path | None = None,
 ) -> None:
     """Clone the branch `base` into `place`, whole or not at all, to commit there as `who`.
 
-    Raises RunnerError with what git says.
+    What `mirror` has of it is copied from there. Raises RunnerError with what git says.
     """
+    borrowed = ("--reference", str(mirror), "--dissociate") if mirror else ()
     effects.make_folder(place.parent, mode=0o700)
     new = place.parent / f"new-{effects.new_id()}"
     answer = _ask(
         place.parent,
         environ,
         *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
-        *("--no-recurse-submodules", "--upload-pack=git-upload-pack", "--origin", "origin"),
+        # not by links to the files of a remote on this disk: what is damaged here is so there
+        *("--no-local", "--no-recurse-submodules", "--upload-pack=git-upload-pack"),
+        *("--origin", "origin"),
         *("--config", f"user.name={who[0]}", "--config", f"user.email={who[1]}"),
+        *borrowed,
         *("--branch", base, "--", address, str(new)),
         seconds=_LONG,
     )
     if answer.exit:
+        shutil.rmtree(new, ignore_errors=True)
         raise RunnerError(
             f"{base} cannot be cloned",
             where=address,
@@ -140,6 +151,27 @@ def clone_address(
         )
     effects.step("replace", place)
     new.rename(place)
+
+
+def update_mirror(address: str, mirror: Path, environ: Mapping[str, str]) -> None:
+    """Have all branches of a remote in a bare repository. Raises RunnerError with what git says."""
+    hooks = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
+    safe = ("--quiet", "--upload-pack=git-upload-pack")
+    if mirror.is_dir():
+        words = (f"--git-dir={mirror}", *hooks, "fetch", *safe, "--prune", "--no-tags")
+        refs = (*words, "--no-recurse-submodules", "--", address, "+refs/heads/*:refs/heads/*")
+        answer = _ask(mirror.parent, environ, *refs, seconds=_LONG)
+    else:
+        effects.make_folder(mirror.parent, mode=0o700)
+        made = ("clone", *safe, "--no-local", "--bare", "--template=", "--", address, str(mirror))
+        answer = _ask(mirror.parent, environ, *hooks, *made, seconds=_LONG)
+    if answer.exit:
+        raise RunnerError(
+            "this repository cannot be copied",
+            where=address,
+            detail=answer.said.strip()[-_SAID:],
+            hint=f"look at the address and your login: git ls-remote {address}",
+        )
 
 
 def find_identity(environ: Mapping[str, str]) -> tuple[str, str]:

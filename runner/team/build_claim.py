@@ -8,18 +8,20 @@ decided by the lease in the remote alone; `lease_until` only hands a build on.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.team.build_queue import QueuedBuild, drop_answers, of_row
+from runner.team.build_state import fold_own
 from runner.team.doorbell import ring
 from runner.team.event_rows import note_event
 from runner.team.store_engine import clock
-from runner.team.tables import RUNNING, build_tags, builds
+from runner.team.tables import RUNNING, answers, build_tags, builds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -54,10 +56,12 @@ class Beat:
     """Who wants it ended; empty: nobody."""
 
 
-def claim_build(store: Store, me: Claimer) -> QueuedBuild | None:
+def claim_build(
+    store: Store, me: Claimer, on_end: Callable[[QueuedBuild], object] = lambda _: None
+) -> QueuedBuild | None:
     """Take the next build; None where nothing waits for this worker. Raises StoreAwayError.
 
-    Builds that were lost too often, or are not wanted any more, are ended on the way.
+    Builds that were lost too often, or are not wanted any more, are ended on the way, and told.
     """
     from sqlalchemy.exc import IntegrityError
 
@@ -70,10 +74,12 @@ def claim_build(store: Store, me: Claimer) -> QueuedBuild | None:
                 made = of_row(row)
                 told = {"worker": me.name, "token": made.token, "attempt": made.attempts}
                 note_event(connection, made.id, "build.claimed", told)
-                if not _end_hopeless(connection, made):
-                    return made
+                ended = _end_hopeless(connection, made)
         except IntegrityError:
             continue  # another build of this branch was claimed at the same moment
+        if ended is None:
+            return made
+        on_end(ended)
     return None
 
 
@@ -146,15 +152,16 @@ def _fits(one: Any, me: Claimer) -> Any:
     return ~lacks
 
 
-def _end_hopeless(connection: Connection, made: QueuedBuild) -> bool:
+def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | None:
+    """The build as it ended, where nobody is to work on it any more."""
     if made.cancelled_by:
-        note = f"cancelled by {made.cancelled_by}"
-        _end(connection, made, "CANCELLED", note, "", by=made.cancelled_by)
-        return True
-    if made.attempts > MOST_ATTEMPTS:
-        _end(connection, made, "FAILED", f"{MOST_ATTEMPTS} workers were lost with it", "")
-        return True
-    return False
+        state, note = "CANCELLED", f"cancelled by {made.cancelled_by}"
+    elif made.attempts > MOST_ATTEMPTS:
+        state, note = "FAILED", f"{MOST_ATTEMPTS} workers were lost with it"
+    else:
+        return None
+    _end(connection, made, state, note, "", by=made.cancelled_by)
+    return replace(made, state=state, note=note)
 
 
 # --- what only the holder writes ------------------------------------------------------
@@ -193,11 +200,14 @@ def note_mine(
     fields: Mapping[str, object] | None = None,
     **values: object,
 ) -> None:
-    """Write down an event of the build, with what its row says since then."""
-    with write_mine(store, mine) as (connection, _):
+    """Write down an event of the build, with what its row says since then.
+
+    Raises LostClaimError, StoreAwayError.
+    """
+    with write_mine(store, mine) as (connection, now):
         note_event(connection, mine.id, kind, fields)
-        if values:
-            connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
+        values["state"] = fold_own([kind], now.state)
+        connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
 
 
 def finish_build(store: Store, mine: QueuedBuild, state: str, note: str, head: str = "") -> None:
@@ -217,17 +227,47 @@ def _end(
     ring(connection)
 
 
+def list_answers(store: Store, mine: QueuedBuild) -> tuple[Mapping[str, str], ...]:
+    """What people said and nobody took yet, in its order. Raises StoreAwayError."""
+    said = answers.select().where(answers.c.build == mine.id, answers.c.taken == "")
+    with store.read() as connection:
+        rows = connection.execute(said.order_by(answers.c.id)).mappings()
+        return tuple({str(name): str(value) for name, value in row.items()} for row in rows)
+
+
+def take_answer(store: Store, mine: QueuedBuild, answer: str, outcome: str) -> None:
+    """Have an answer be taken, with what came of it. Raises LostClaimError, StoreAwayError."""
+    with write_mine(store, mine) as (connection, _):
+        connection.execute(
+            answers.update()
+            .where(answers.c.id == answer)
+            .values(taken=effects.timestamp(), outcome=outcome)
+        )
+
+
+def _has_answers(connection: Connection, build: str) -> bool:
+    from sqlalchemy import select
+
+    said = select(answers.c.id).where(answers.c.build == build, answers.c.taken == "").limit(1)
+    return connection.execute(said).first() is not None
+
+
 def hand_back(
     store: Store, mine: QueuedBuild, why: str, *, waits: str = "", after: float = 0.0
 ) -> None:
-    """Let it be claimed again: at once, once a person answered, or `after` so many seconds.
+    """Let it be claimed again: at once, after so many seconds, or once a person answered.
+
+    `waits` names what they are to answer.
 
     Raises LostClaimError, StoreAwayError.
     """
     now = clock(store)
     with write_mine(store, mine) as (connection, _):
-        kind = "build.waits" if waits else "build.released"
-        note_event(connection, mine.id, kind, {"why": waits or why})
+        kind = "build.put-off" if after else "build.released"
+        kind = "build.waits" if waits else kind
+        if waits and _has_answers(connection, mine.id):
+            waits = ""  # it came while the run ended: the next claim takes it
+        note_event(connection, mine.id, kind, {"why": why})
         connection.execute(
             builds.update()
             .where(builds.c.id == mine.id)

@@ -23,6 +23,7 @@ _BY_OWN = {
     "build.queued": PENDING,
     "build.retried": PENDING,
     "build.released": PENDING,
+    "build.put-off": PENDING,
     "build.waits": PENDING,
     "build.answered": PENDING,
     "build.claimed": ANALYZING,

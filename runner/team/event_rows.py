@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
 
 READY = "branch.created"
 """Since this event of its own, a build is as far as the journal of its clone says."""
@@ -94,6 +95,14 @@ def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
     return tuple(connection.execute(said).scalars())
 
 
+def list_own_types(connection: Connection, build: str) -> list[str]:
+    """The kinds of a build's own events, in their order."""
+    from sqlalchemy import select
+
+    said = select(events.c.type).where(events.c.journal == build).order_by(events.c.seq)
+    return list(connection.execute(said).scalars())
+
+
 def find_last_seq(connection: Connection, journal: str) -> int:
     """Number of the last event of a journal that is in the store; 0 for none."""
     said = select(func.max(events.c.seq)).where(events.c.journal == journal)
@@ -131,16 +140,29 @@ def decode_lines(lines: Iterable[str]) -> Iterable[Record]:
 def write_tasks(connection: Connection, build: str, state: RunState) -> None:
     """Have the tasks of a build as a fold of its journal says them."""
     connection.execute(delete(tasks).where(tasks.c.build == build))
+    if rows := [_task_row(build, one) for one in state.tasks.values()]:
+        connection.execute(tasks.insert(), rows)
+
+
+def update_tasks(connection: Connection, build: str, before: RunState, after: RunState) -> None:
+    """Have those tasks of a build anew that a fold says otherwise than it did."""
+    from sqlalchemy import delete
+
     rows = [
-        {
-            "build": build,
-            "task": one.id,
-            "status": str(one.status),
-            "reason": str(one.reason or ""),
-            "attempts": one.last_attempt,
-            "commit": one.commit,
-        }
-        for one in state.tasks.values()
+        _task_row(build, one) for one in after.tasks.values() if one is not before.tasks.get(one.id)
     ]
     if rows:
+        named = tasks.c.task.in_([row["task"] for row in rows])
+        connection.execute(delete(tasks).where(tasks.c.build == build, named))
         connection.execute(tasks.insert(), rows)
+
+
+def _task_row(build: str, one: TaskState) -> dict[str, object]:
+    return {
+        "build": build,
+        "task": one.id,
+        "status": str(one.status),
+        "reason": str(one.reason or ""),
+        "attempts": one.last_attempt,
+        "commit": one.commit,
+    }

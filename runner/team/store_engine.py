@@ -36,6 +36,9 @@ _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
 _BUSY = 30.0
 """Seconds for which a writer waits for another one."""
 _CONNECT = 10
+_IDLE = 30
+"""Seconds after which PostgreSQL ends a transaction in which nobody says anything: a client that
+was stopped, or cut off, would keep its rows locked."""
 
 
 class StoreAwayError(RunnerError):
@@ -157,7 +160,13 @@ def open_engine(address: str) -> Store:
         ) from error
     if not address.startswith("sqlite:"):
         engine = create_engine(
-            address, pool_pre_ping=True, connect_args={"connect_timeout": _CONNECT}
+            address,
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": _CONNECT,
+                "tcp_user_timeout": 1000 * _CONNECT,
+                "options": f"-c idle_in_transaction_session_timeout={_IDLE}s",
+            },
         )
         return Store(engine, address)
     path = Path(address.removeprefix("sqlite:///"))

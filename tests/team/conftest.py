@@ -51,3 +51,15 @@ def store(address):
 
     with a_store(address) as made:
         yield made
+
+
+@pytest.fixture
+def crew(address, tmp_path, alone):
+    """A team that has a store, and no repository yet."""
+    from crew import Crew
+
+    made = Crew(tmp_path, address)
+    try:
+        yield made
+    finally:
+        made.close()

@@ -29,6 +29,8 @@ A repository that is called like a verb is queued by `runner queue -- list`.
 
 examples:
   runner queue shop                      its whole plan
+  runner queue shop "customers export their bookings as CSV"
+                                         drafted by the worker; the draft waits for an answer
   runner queue shop --task TASK-003 --timeout 3600 --priority 5 --tags gpu
   runner queue list [shop] [--all]       what waits and goes on; with --all what ended, too
   runner queue show 8f3a                 one build: its tasks, its last events
@@ -45,10 +47,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     parser.epilog = _EPILOG
     add = parser.add_argument
     add("what", help="a repository, or list, show, cancel, retry, approve, reject")
-    add("more", nargs="*", metavar="ID", help="the build, and for an answer its task")
+    add("more", nargs="*", metavar="ID", help="the build, and for an answer its task; or a wish")
     add("--task", action="append", default=[], metavar="ID", help="only this task; again for more")
     add("--branch", default="", metavar="NAME", help="land there (default: feature/<short id>)")
-    add("--timeout", type=float, default=0, metavar="SECONDS", help="it ends after this")
+    add("--timeout", type=float, default=0, metavar="SECONDS", help="workers may have it so long")
     add("--priority", type=int, default=0, metavar="N", help="the higher the earlier (default: 0)")
     add("--tags", default="", metavar="A,B", help="a worker has to have all of them")
     add("--all", action="store_true", help="of list: what ended, too")
@@ -73,8 +75,13 @@ def _queue(
     store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
 ) -> ExitCode:
 
-    if given.more:
-        raise RunnerError("one repository at a time", hint="runner queue --help")
+    wish = " ".join(given.more).strip()
+    if wish and given.task:
+        raise RunnerError("a wish in words has no tasks yet", hint="leave --task out")
+    if wish and " " not in wish:
+        raise RunnerError(
+            "one repository at a time; a wish is said in words", hint="runner queue --help"
+        )
     if not 0 <= given.timeout < float("inf"):
         raise RunnerError("a time is a number of seconds", where="--timeout", hint="3600")
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
@@ -86,6 +93,7 @@ def _queue(
         given.timeout,
         given.priority,
         tags,
+        wish,
     )
     made = build_queue.queue_build(
         store, wanted, default_branch_too=read_settings(environ).worker_default_branch
@@ -141,7 +149,7 @@ def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCo
         return ExitCode.OK
     build = seen.build
     print(_describe(build))
-    print(f"queued by {display(build.by)} at {build.queued}, claimed {build.attempts} times")
+    print(f"queued by {display(build.by)} at {build.queued}, claimed {build.token} times")
     for task in seen.tasks:
         print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")
     for event in seen.events[-20:]:

@@ -1,4 +1,4 @@
-"""Which command of ours goes on in a folder: one that a killed bridge left behind is ended."""
+"""Which command of ours goes on in a folder: one that was left behind by a killed one is ended."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def forget_child(folder: Path) -> None:
     (folder / _NAME).unlink(missing_ok=True)
 
 
-def end_orphan(folder: Path) -> None:
-    """Ask what is remembered to end, as Ctrl-C does, and wait for it.
+def end_orphan(folder: Path) -> bool:
+    """Ask what is remembered to end, as Ctrl-C does, and wait for it; whether it has ended.
 
     A number that was given out again belongs to another, and is left alone.
     """
@@ -40,7 +40,7 @@ def end_orphan(folder: Path) -> None:
         said = json.loads((folder / _NAME).read_bytes())
         pid, started = int(said["pid"]), int(said["started"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return
+        return True
 
     def lives() -> bool:
         return _find_start(pid) == started
@@ -51,7 +51,10 @@ def end_orphan(folder: Path) -> None:
         rest = effects.monotonic() + _PATIENCE / 3
         while lives() and effects.monotonic() < rest:
             time.sleep(_PAUSE)
+    if lives():
+        return False
     forget_child(folder)
+    return True
 
 
 def _find_start(pid: int) -> int:

@@ -1,0 +1,195 @@
+"""The clone in which a worker builds: on the build's own branch, as far as the remote's is."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.answer import answers
+from runner.app.answer.answer_types import Approve, Reject
+from runner.app.answer.attempts import retry
+from runner.app.answer.waiting import list_waiting
+from runner.app.draft.draft_answers import approve_draft
+from runner.errors import RunnerError
+from runner.journal.lock import RunLock
+from runner.process.child_record import end_orphan
+from runner.project import JOURNAL, Project
+from runner.repo.clone import ORIGIN, catch_up, switch_branch
+from runner.repo.foreign_address import find_identity, login_variables, require_address
+from runner.repo.read import Repository
+from runner.repo.remote import Remote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runner.repo.clone_cache import CloneCache
+    from runner.team.build_queue import QueuedBuild
+
+_CLONE = "repository"
+_WISH = "wish.md"
+VIA = "queue"
+"""From where a decision came, as the clone's journal says it."""
+
+
+@dataclass
+class BuildClone:
+    """One build's folder on this machine; nobody else works in it while it is entered."""
+
+    build: QueuedBuild
+    home: Path
+    """Where the folders of all builds are."""
+    cache: CloneCache
+    person: Mapping[str, str]
+    """The worker's own environment."""
+    folder: Path = field(init=False)
+    _lock: RunLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder = self.home / self.build.id
+        self._lock = RunLock(self.folder)
+
+    def open(self) -> None:
+        """Have the folder alone. One that a stopped worker has still is left to it."""
+        effects.make_folder(self.home, mode=0o700)
+        try:
+            self._lock.acquire()
+            is_free = end_orphan(self.folder)
+        except RunnerError:
+            is_free = False
+        if not is_free:
+            self._lock.release()
+            self.folder = self.home / f"{self.build.id}-{self.build.token}"
+            self._lock = RunLock(self.folder)
+            self._lock.acquire()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._lock.release()
+
+    @property
+    def place(self) -> Path:
+        """The clone."""
+        return self.folder / _CLONE
+
+    @property
+    def journal(self) -> Path:
+        """Its journal, which is not there before something happened."""
+        return self.place / JOURNAL
+
+    @property
+    def wish(self) -> Path:
+        """The wish, as a file."""
+        return self.folder / _WISH
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What commands of ours are told there. Raises RunnerError without the login."""
+        told = {
+            **self.person,
+            **login_variables(self.build.url, self.build.credential, self.person),
+            "RUNNER_PUBLISH": ORIGIN,
+            "RUNNER_NOTIFY_ON": "",  # the worker tells of builds by itself
+        }
+        if self.build.plan:
+            told["RUNNER_TASK_GRAPH"] = self.build.plan
+        return told
+
+    # --- what it begins with ------------------------------------------------------------
+
+    def prepare(self) -> str:
+        """Clone what is not here yet; gives the commit. Raises RunnerError with git's words."""
+        build = self.build
+        if self.place.is_dir() and not self._is_usable():
+            shutil.rmtree(self.place)
+        if not self.place.is_dir():
+            for left in self.folder.glob("new-*"):  # of one that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            who = find_identity(self.person)
+            url = require_address(build.url)
+            self.cache.clone(url, build.base, self.place, who, self.environ)
+        if build.wish:
+            effects.write_file(self.wish, build.wish.encode("utf-8", "replace"), mode=0o600)
+        with Repository.open(self.place) as repository:
+            return repository.find_head().commit or ""
+
+    def _is_usable(self) -> bool:
+        """Whether what is here from before is on the branch, and no damaged repository."""
+        try:
+            with Repository.open(self.place) as repository:
+                ref = f"refs/heads/{self.build.branch}"
+                if repository.find_head().ref != ref:
+                    return True  # it was left before its branch was made
+                return catch_up(repository, self.build.branch, self.environ)
+        except RunnerError:
+            return False
+
+    def go_to_branch(self) -> str:
+        """Be on the build's branch, which the remote has then, too; gives the commit there.
+
+        Raises RunnerError, exit 6 where the remote refuses it.
+        """
+        with Repository.open(self.place) as repository:
+            switch_branch(repository, self.build.branch, self.build.base, self.environ)
+            return repository.find_head().commit or ""
+
+    def find_tip(self) -> str:
+        """Where the remote's branch is now. Raises RemoteAwayError."""
+        ref = f"refs/heads/{self.build.branch}"
+        with (
+            Repository.open(self.place) as repository,
+            Remote(repository, ORIGIN, self.environ) as remote,
+        ):
+            return remote.read(ref).get(ref, "")
+
+    def project(self) -> Project:
+        """The project in it. Raises RunnerError for settings that are none."""
+        return Project.open(self.place, self.environ, plan_needed=False)
+
+    def list_tasks(self) -> tuple[str, ...]:
+        """Ids of what is to be built. Raises RunnerError where there is no plan."""
+        if self.build.tasks:
+            return self.build.tasks
+        return tuple(one.id for one in self.project().outline().tasks)
+
+    def list_waiting(self) -> tuple[str, ...]:
+        """What a person is to answer. Raises RunnerError."""
+        project = self.project()
+        with Repository.open(project.root) as repository:
+            known = list_waiting(project, repository, project.state())
+        return tuple(one.task for one in known if one.kind != "blocked" and not one.answered)
+
+    # --- answers ------------------------------------------------------------------------
+
+    def take_answer(self, word: str, task: str, reason: str, by: str) -> str:
+        """Do what a person said; what came of it, in words."""
+        project = self.project()
+        try:
+            match word:
+                case "approve" if task.upper().startswith("DRAFT-"):
+                    approve_draft(project, task, by)
+                    return f"{task} approved"
+                case "approve":
+                    answers.approve(project, Approve((task,), via=VIA), lambda _: None)
+                    return f"{task} approved"
+                case "reject":
+                    answers.reject(project, Reject((task,), reason, via=VIA), lambda _: None)
+                    return f"{task} rejected"
+                case _:
+                    retry(project, (task,), reason, via=VIA)
+                    return f"{task} is tried again"
+        except RunnerError as error:
+            return f"not done: {error.message}"
+
+    def try_blocked_again(self) -> None:
+        """After a person asked for the whole build again: what was BLOCKED is tried, too."""
+        from runner.app.inspect.view import View
+        from runner.model import Status
+
+        project = self.project()
+        view = View.of(project)
+        stuck = [one for one, known in view.states.items() if known.status is Status.BLOCKED]
+        for one in stuck:
+            self.take_answer("retry", one, "", self.build.by)

@@ -1,0 +1,381 @@
+"""What a worker does for one build, from its claim to its end.
+
+The run is a process of its own session: it lands by the lease in the remote alone, and goes on
+while the store is away. What it tells is copied from its journal; what people say is taken to it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+from runner.process import platform
+from runner.process.child_record import forget_child, record_child
+from runner.process.own_command import OwnCommand
+from runner.secrets.redact import redact
+from runner.team.build_claim import (
+    LostClaimError,
+    finish_build,
+    hand_back,
+    list_answers,
+    note_mine,
+    take_answer,
+)
+from runner.team.event_rows import list_own_types
+from runner.team.heartbeat import Heartbeat
+from runner.team.journal_copy import JournalCopy
+from runner.team.store_engine import StoreAwayError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Mapping
+
+    from runner.config.settings import Settings
+    from runner.team.build_clone import BuildClone
+    from runner.team.build_queue import QueuedBuild
+    from runner.team.store_engine import Store
+
+T = TypeVar("T")
+_TICK = 0.2
+"""Seconds between looks at a run that goes on."""
+_AWAY = 2.0
+"""Seconds before a store that was away is asked again."""
+_PATIENCE = 60.0
+"""Seconds that a run has to hand back what it holds, once it was asked to end."""
+_MOST = 4 << 20
+_SAID = 2000
+_FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
+_PUT_OFF = 10
+"""Times that a build is put off, because others hold its branch or its remote is away."""
+_LONGER = 60.0
+"""Seconds beside two ttl for which a branch that others hold is waited for with a claim."""
+_ANSWERED = (ExitCode.FAILED, ExitCode.PERSON, ExitCode.REGRESSION)
+"""Ends of a run that a person's word may change."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnd:
+    """How a worker's work on a build ended: its end, or why it is handed on."""
+
+    state: str
+    """COMPLETED, FAILED, CANCELLED, or PENDING: it is handed on; empty: others have it."""
+    note: str = ""
+    waits: str = ""
+    after: float = 0.0
+    """Seconds for which nobody is to claim it."""
+    head: str = ""
+    ending: str = "stopped"
+    """As `notify_on` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """How a command of ours ended."""
+
+    code: int
+    said: str
+    document: Mapping[str, object]
+
+
+@dataclass
+class BuildWork:
+    """One claim of one build."""
+
+    store: Store
+    mine: QueuedBuild
+    clone: BuildClone
+    settings: Settings
+    rung: threading.Event
+    """Set when something new may be in the store."""
+    is_over: Callable[[], bool]
+    """Whether the worker is to end."""
+    tell: Callable[[str], None]
+    _copy: JournalCopy = field(init=False)
+    _heart: Heartbeat = field(init=False)
+    _tasks: tuple[str, ...] = ()
+    _has_answered: bool = False
+    """Whether an answer came while the run went on, which it may not have heard any more."""
+    _began: float = 0.0
+    _looked: float = 0.0
+    _away_until: float = 0.0
+
+    def go(self) -> WorkEnd:
+        """Do it, and have the store say how it ended."""
+        self._began = effects.monotonic()
+        pace = (self.settings.worker_beat, self.settings.worker_ttl)
+        self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
+        self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+        with self._heart:
+            try:
+                end = self._work()
+                self._finish(end)
+            except LostClaimError as error:
+                return WorkEnd("", error.message)
+            finally:
+                self.clone.close()
+        return end
+
+    # --- the way ------------------------------------------------------------------------
+
+    def _work(self) -> WorkEnd:
+        try:
+            self.clone.open()
+            self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+            self._prepare()
+            if why := self._find_stop():
+                return why
+            self._insist(lambda: self._take_answers(is_running=False))
+            if wanted := self._draft():
+                return wanted
+            self._tasks = self.clone.list_tasks()
+            self._note("analysis.completed", {"tasks": len(self._tasks)})
+            return self._build()
+        except (LostClaimError, StoreAwayError):
+            raise
+        except RunnerError as error:
+            said = " ".join(filter(None, (error.message, error.where, error.detail)))
+            if error.code is ExitCode.CONFLICT:
+                return self._put_off(said)
+            return WorkEnd("FAILED", _shorten(said))
+
+    def _note(self, kind: str, fields: Mapping[str, object] | None = None, **row: object) -> None:
+        self._insist(lambda: note_mine(self.store, self.mine, kind, fields, **row))
+
+    def _list_own(self) -> list[str]:
+        def ask() -> list[str]:
+            with self.store.read() as connection:
+                return list_own_types(connection, self.mine.id)
+
+        return self._insist(ask)
+
+    def _insist(self, ask: Callable[[], T]) -> T:
+        """Have the store answer, however long it is away. Raises StoreAwayError at an end."""
+        while True:
+            try:
+                return ask()
+            except StoreAwayError:
+                if self.is_over() or self._heart.is_lost:
+                    raise
+                time.sleep(_AWAY)
+
+    def _prepare(self) -> None:
+        self._note("clone.started", {"url": self.mine.url})
+        commit = self.clone.prepare()
+        place = str(self.clone.place)
+        self._note("clone.completed", {"commit": commit}, place=place)
+        self._note("push.started", {"branch": self.mine.branch})
+        try:
+            tip = self.clone.go_to_branch()
+        except RunnerError as error:
+            self._note("push.failed", {"why": _shorten(error.message)})
+            raise
+        self._note("push.completed", {"branch": self.mine.branch, "commit": tip})
+        self._note("analysis.started")
+        self._copy.read_old()
+        if _was_retried(self._list_own()):
+            self.clone.try_blocked_again()
+
+    def _draft(self) -> WorkEnd | None:
+        """A wish in words waits as a draft of a plan, until somebody approved it."""
+        if not self.mine.wish:
+            return None
+        state = self.clone.project().state()
+        if state.drafts and not state.open_drafts:
+            return None
+        if not state.open_drafts:
+            ran = self._run("draft", "--json", "--trust", "--file", str(self.clone.wish))
+            if why := self._find_stop():
+                return why
+            state = self.clone.project().state()
+            if not state.open_drafts:
+                return WorkEnd("FAILED", f"no draft could be taken: {ran.said}", ending="blocked")
+        waits = f"DRAFT-{state.open_drafts[-1].number}"
+        return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+
+    def _build(self) -> WorkEnd:
+        """The ordinary run; where another one holds the branch still, it is waited for."""
+        until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
+        while True:
+            self._has_answered = False
+            ran = self._run("run", "--json", "--yes", "--trust", "--", *self.mine.tasks)
+            if why := self._find_stop():
+                return why
+            if self._has_answered and ran.code in _ANSWERED:
+                continue
+            if ran.code != ExitCode.CONFLICT or effects.monotonic() > until:
+                return self._judge(ran)
+            self.tell(f"{self.mine.short}: {ran.said.splitlines()[0] if ran.said else 'held'}")
+            self._pause(self.settings.lease_seconds / 5)
+            self.clone.prepare()  # the branch may have moved meanwhile
+
+    def _pause(self, seconds: float) -> None:
+        until = effects.monotonic() + seconds
+        while effects.monotonic() < until and not self._find_stop():
+            self.rung.wait(_TICK)
+            self.rung.clear()
+
+    def _judge(self, ran: _Ran) -> WorkEnd:
+        """What the end of a run means for the build."""
+        match ran.code:
+            case ExitCode.OK:
+                return WorkEnd("COMPLETED", head=self.clone.find_tip(), ending="done")
+            case _ if ran.code in _ANSWERED and (waits := ", ".join(self.clone.list_waiting())):
+                return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
+            case ExitCode.CONFLICT:
+                return self._put_off(ran.said)
+            case ExitCode.REGRESSION:
+                return WorkEnd("FAILED", ran.said, ending="regression")
+            case ExitCode.FAILED:
+                return WorkEnd("FAILED", _describe_blocked(ran), ending="blocked")
+            case _:
+                return WorkEnd("FAILED", ran.said or f"the run ended with exit {ran.code}")
+
+    def _put_off(self, why: str) -> WorkEnd:
+        """Not now: others build this branch, or the remote is away."""
+        tries = _count_since_retry(self._list_own(), "build.put-off")
+        if tries >= _PUT_OFF:
+            return WorkEnd("FAILED", _shorten(why))
+        pause = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+        return WorkEnd("PENDING", _shorten(why), after=pause)
+
+    def _find_stop(self) -> WorkEnd | None:
+        """Why nothing more is to be done for it here."""
+        if self._heart.is_lost:
+            raise LostClaimError(f"{self.mine.short} was handed on to another worker")
+        if by := self._heart.cancelled_by:
+            return WorkEnd("CANCELLED", f"cancelled by {by}")
+        limit = self.mine.timeout
+        if limit and self.mine.spent + effects.monotonic() - self._began > limit:
+            return WorkEnd("FAILED", f"it took longer than its {limit:g} s")
+        if self.is_over():
+            return WorkEnd("PENDING", "its worker was ended")
+        return None
+
+    # --- a command that goes on ---------------------------------------------------------
+
+    def _run(self, *words: str) -> _Ran:
+        """A command of ours, to its end, or until it is to be ended."""
+        command = OwnCommand(words, self.clone.place, self.clone.environ, stays=True)
+        try:
+            record_child(self.clone.folder, command.pid)
+            code = self._watch(command)
+            output, errors = command.read(_MOST)
+        except BaseException:
+            command.end()
+            raise
+        finally:
+            command.forget()
+            forget_child(self.clone.folder)
+        said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
+        return _Ran(code, said[-_SAID:], _parse(output))
+
+    def _watch(self, command: OwnCommand) -> int:
+        asked: float | None = None
+        while (code := command.wait(_TICK)) is None:
+            self._look()
+            if asked is None:
+                if self._wants_end():
+                    asked = effects.monotonic()
+                    platform.interrupt(command.pid, lambda: True)
+            elif effects.monotonic() > asked + _PATIENCE:
+                command.end()
+        self._copy_rest()
+        return code
+
+    def _wants_end(self) -> bool:
+        try:
+            return self._find_stop() is not None
+        except LostClaimError:
+            return True
+
+    def _look(self) -> None:
+        """Take what is new there here, and what is new here there; a store that is away waits."""
+        now = effects.monotonic()
+        if now < self._away_until or self._heart.is_lost:
+            return
+        try:
+            while self._copy.step(self.store, self.mine, self._tasks):
+                pass
+            if self.rung.is_set() or now > self._looked + self.settings.worker_poll:
+                self.rung.clear()
+                self._looked = now
+                self._take_answers(is_running=True)
+                self._heart.look()
+        except StoreAwayError:
+            self._away_until = now + _AWAY
+        except LostClaimError:
+            self._heart.is_lost = True
+
+    def _copy_rest(self) -> None:
+        with suppress(StoreAwayError, LostClaimError):
+            while self._copy.step(self.store, self.mine, self._tasks):
+                pass
+
+    def _take_answers(self, *, is_running: bool) -> None:
+        """Do what people said meanwhile, in its order.
+
+        Raises LostClaimError, StoreAwayError: then it is done again, and changes nothing more.
+        """
+        for one in list_answers(self.store, self.mine):
+            is_draft = one["task"].upper().startswith("DRAFT-")
+            if is_draft and one["word"] == "reject":
+                if is_running:
+                    continue
+                reason = f"--reason={one['reason']}"
+                ran = self._run("reject", one["task"], reason)
+                outcome = f"{one['task']} rejected"
+                outcome = outcome if ran.code == ExitCode.PERSON else f"not done: {ran.said}"
+            else:
+                outcome = self.clone.take_answer(one["word"], one["task"], one["reason"], one["by"])
+            take_answer(self.store, self.mine, one["id"], _shorten(outcome))
+            self._has_answered = True
+
+    # --- the end ------------------------------------------------------------------------
+
+    def _finish(self, end: WorkEnd) -> None:
+        """Write it down, however long the store is away. Raises LostClaimError."""
+
+        def say() -> None:
+            while self._copy.step(self.store, self.mine, ()):
+                pass
+            if end.state == "PENDING":
+                hand_back(self.store, self.mine, end.note, waits=end.waits, after=end.after)
+            else:
+                finish_build(self.store, self.mine, end.state, end.note, end.head)
+
+        self._insist(say)
+
+
+def _parse(output: bytes) -> Mapping[str, object]:
+    try:
+        said = json.loads(output)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _shorten(said: str) -> str:
+    return display(redact(said), lines=True).strip()[:_SAID]
+
+
+def _describe_blocked(ran: _Ran) -> str:
+    rows = ran.document.get("blocked")
+    told = [f"{row['id']}: {row['note']}" for row in rows] if isinstance(rows, list) else []
+    return _shorten("; ".join(told) or ran.said)
+
+
+def _was_retried(own: list[str]) -> bool:
+    """Whether a person asked for it again since the claim before this one."""
+    claims = [at for at, kind in enumerate(own) if kind == "build.claimed"]
+    return len(claims) > 1 and "build.retried" in own[claims[-2] :]
+
+
+def _count_since_retry(own: list[str], kind: str) -> int:
+    last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
+    return own[last:].count(kind)

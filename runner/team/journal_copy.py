@@ -1,0 +1,126 @@
+"""The journal of a build's clone, copied into the store as it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.state import RunState, fold
+from runner.model import Status
+from runner.team.build_claim import write_mine
+from runner.team.build_state import EXECUTING, VERIFYING, fold_own, refine
+from runner.team.event_rows import (
+    READY,
+    add_lines,
+    find_last_seq,
+    note_event,
+    update_tasks,
+    write_tasks,
+)
+from runner.team.tables import builds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from runner.journal.events import Record
+    from runner.team.build_queue import QueuedBuild
+    from runner.team.store_engine import Store
+
+_AT_ONCE = 1 << 20
+"""Bytes that one transaction takes, or one line."""
+_VERIFIES = "verification.started"
+
+
+@dataclass
+class JournalCopy:
+    """One claim's view of the journal: what is in the store of it, and what it comes to."""
+
+    path: Path
+    branch: str
+    state: RunState = field(default_factory=RunState.empty)
+    _offset: int = 0
+    _journal: str = ""
+    _begun: bool = False
+    _old: int = 0
+    """The number of the last event from before this claim."""
+
+    def read_old(self) -> None:
+        """Take in what is there before a run begins: it tells nothing of this claim's state."""
+        while lines := self._read():
+            self.state, _ = self._take(self.state, lines)
+            self._offset += sum(map(len, lines))
+        self._old = self.state.seq
+        self._offset = 0
+        self.state = RunState.empty()
+
+    def step(self, store: Store, mine: QueuedBuild, tasks: Collection[str]) -> bool:
+        """Copy what is new; whether there was something. `tasks` are those that are to be DONE.
+
+        Raises LostClaimError, StoreAwayError: then nothing was copied, and it is tried again.
+        """
+        lines = self._read()
+        state, records = self._take(self.state, lines)
+        if not records:
+            return False
+        journal = self._journal or records[0].id
+        with write_mine(store, mine) as (connection, now):
+            told = self._begin(connection, mine, journal, now.state)
+            last = find_last_seq(connection, journal)
+            new = [line for line, one in zip(lines, records, strict=True) if one.seq > last]
+            if new:
+                add_lines(connection, mine.id, journal, new)
+            if self._begun:
+                update_tasks(connection, mine.id, self.state, state)
+            else:
+                write_tasks(connection, mine.id, state)
+            told = refine(told, [one.type for one in records if one.seq > self._old])
+            if told == EXECUTING and _are_done(state, tasks):
+                note_event(connection, mine.id, _VERIFIES)
+                told = VERIFYING
+            if told != now.state:
+                connection.execute(builds.update().where(builds.c.id == mine.id).values(state=told))
+        self._journal, self._begun, self.state = journal, True, state
+        self._offset += sum(map(len, lines))
+        return True
+
+    def _begin(self, connection: Connection, mine: QueuedBuild, journal: str, state: str) -> str:
+        """Say once which journal tells of this claim, and since when; gives the state."""
+        if self._begun:
+            return state
+        fields = {"branch": self.branch, "journal": journal, "after": self._old}
+        note_event(connection, mine.id, READY, fields)
+        return fold_own([READY], state)
+
+    def _read(self) -> list[bytes]:
+        """Whole lines behind those that were taken, as many as go into one transaction."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                said = file.read(_AT_ONCE)
+                if said and b"\n" not in said:
+                    said += file.readline()
+        except FileNotFoundError:
+            return []
+        lines = said.splitlines(keepends=True)
+        return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
+
+    def _take(self, state: RunState, lines: list[bytes]) -> tuple[RunState, Sequence[Record]]:
+        """The state with these lines; those behind a damaged one are left out of the list."""
+        records = []
+        for at, line in enumerate(lines):
+            try:
+                records.append(decode(line))
+            except (BadRecordError, UnfitRecordError, NewerRecordError):
+                del lines[at:]
+                break
+        if not self._journal and records and records[0].seq == 1:
+            self._journal = records[0].id
+        return fold(records, state), records
+
+
+def _are_done(state: RunState, tasks: Collection[str]) -> bool:
+    return bool(tasks) and all(state.task(one).status is Status.DONE for one in tasks)

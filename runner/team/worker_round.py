@@ -1,0 +1,175 @@
+"""A worker: it takes builds out of the queue, one at a time, until it is ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.build.run_parts import sandbox_of
+from runner.app.prove.publish import errand
+from runner.config.paths import Places
+from runner.config.sizes import bytes_of
+from runner.errors import RunnerError
+from runner.process.sandbox import explain_opening
+from runner.repo.clone_cache import CloneCache
+from runner.report.documents import document_line
+from runner.secrets.redact import redact
+from runner.team.build_claim import Claimer, claim_build
+from runner.team.build_clone import BuildClone
+from runner.team.build_queue import QueuedBuild, short_of
+from runner.team.build_work import BuildWork, WorkEnd
+from runner.team.doorbell import Doorbell
+from runner.team.store_engine import StoreAwayError, find_actor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.config.settings import Settings
+    from runner.team.store_engine import Store
+
+_AWAY = 5.0
+"""Seconds before a store that is away is asked for builds again."""
+_NOTIFY = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRequest:
+    """How long a worker works, and what it offers."""
+
+    tags: tuple[str, ...] = ()
+    once: bool = False
+    """It ends after one build, or where none waits."""
+    until_idle: bool = False
+    """It ends where none waits."""
+
+
+@dataclass
+class TeamWorker:
+    """One worker of this machine."""
+
+    store: Store
+    settings: Settings
+    environ: Mapping[str, str]
+    asked: WorkerRequest
+    tell: Callable[[str], None]
+    on_end: Callable[[QueuedBuild, WorkEnd], None]
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set: what goes on is ended, and the build handed back."""
+    rung: threading.Event = field(default_factory=threading.Event)
+
+    def serve(self) -> None:
+        """Work until there is nothing more to do, or it is ended.
+
+        Raises StoreAwayError where the store is away from the beginning.
+        """
+        require_sandbox(self.settings)
+        mine = self._claim()
+        with Doorbell(self.store, self.rung):
+            while not self.over.is_set():
+                if mine is None:
+                    if self.asked.once or self.asked.until_idle:
+                        break
+                    self._wait(self.settings.worker_poll)
+                else:
+                    self._work(mine)
+                    if self.asked.once:
+                        break
+                if not self.over.is_set():
+                    mine = self._claim_later()
+
+    @property
+    def me(self) -> Claimer:
+        """What the store calls it."""
+        name = f"{find_actor(self.environ)}/{os.getpid()}"
+        return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.worker_ttl)
+
+    def _claim(self) -> QueuedBuild | None:
+        return claim_build(self.store, self.me, self._tell_of_lost)
+
+    def _claim_later(self) -> QueuedBuild | None:
+        """The next build, once the store answers; None where it is to end before."""
+        said = False
+        while not self.over.is_set():
+            try:
+                return self._claim()
+            except StoreAwayError as error:
+                if not said:
+                    self.tell(f"{error.message} ({error.detail}); no new build until it does")
+                said = True
+                self._wait(_AWAY)
+        return None
+
+    def _wait(self, seconds: float) -> None:
+        self.rung.wait(seconds)
+        self.rung.clear()
+
+    def end(self) -> None:
+        """Have it end soon; from any thread."""
+        self.over.set()
+        self.rung.set()
+
+    def _work(self, mine: QueuedBuild) -> None:
+        self.tell(f"{mine.short}: {mine.repository}, {mine.branch}, attempt {mine.attempts}")
+        places = Places.of(self.environ)
+        cache = CloneCache(
+            places.cache / "team" / "repositories", bytes_of(self.settings.worker_cache) or 0
+        )
+        clone = BuildClone(mine, places.state / "team" / "builds", cache, self.environ)
+        work = BuildWork(
+            *(self.store, mine, clone, self.settings, self.rung, self.over.is_set, self.tell)
+        )
+        try:
+            end = work.go()
+        except StoreAwayError as error:
+            end = WorkEnd("", error.message)
+        self._tell_end(mine, end)
+
+    def _tell_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
+        if end.state:
+            said = end.state if end.state != "PENDING" else "handed back"
+            note = f": {end.note}" if end.note else ""
+            self.tell(f"{mine.short}: {said}{note}")
+        else:
+            self.tell(f"{mine.short}: {end.note}")
+        self.on_end(mine, end)
+        if end.state in ("COMPLETED", "FAILED") or end.waits:
+            self._notify(mine, end)
+
+    def _tell_of_lost(self, mine: QueuedBuild) -> None:
+        self._tell_end(mine, WorkEnd(mine.state, mine.note))
+
+    def _notify(self, mine: QueuedBuild, end: WorkEnd) -> None:
+        """Hand `notify_command` a line about the build, as a run does about itself."""
+        line = self.settings.notify_command
+        if not line or end.ending not in self.settings.notify_on:
+            return
+        text = document_line(
+            "attention",
+            ending=end.ending,
+            build=short_of(mine.id),
+            repository=mine.repository,
+            branch=mine.branch,
+            state=end.state,
+            waits=end.waits,
+            note=end.note,
+            by=mine.by,
+        )
+        told = redact(text).encode()
+        ran = errand(line, Path.cwd(), self.environ, stdin=told, seconds=_NOTIFY)
+        if not ran.passed:
+            self.tell(f"warning: notify_command failed: {ran.tail.strip()[-200:]}")
+
+
+def require_sandbox(settings: Settings) -> None:
+    """Raise RunnerError where commands of other people's repositories would not be enclosed."""
+    sandbox = sandbox_of(settings)
+    if not sandbox.encloses:
+        raise RunnerError(
+            "a worker builds in a sandbox or not at all, and there is none here",
+            detail=sandbox.reason,
+            hint=f'{explain_opening()}; or sandbox = "landlock"',
+        )
