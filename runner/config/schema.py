@@ -49,6 +49,7 @@ from runner.config.setting_types import (
     split_kinds,
     split_paths,
     split_words,
+    store_place,
     tool_name,
     variable_name,
 )
@@ -177,6 +178,7 @@ class Given(BaseSettings):
     lease_seconds: Seconds | None = None
     store: Line | None = None
     worker_default_branch: bool | None = None
+    artifacts_store: Annotated[Line, AfterValidator(store_place)] | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

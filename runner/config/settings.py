@@ -237,6 +237,8 @@ class Settings:
     machine; none: one in your state folder."""
     worker_default_branch: bool = False
     """Whether a team's builds may land on the branch that they begin on."""
+    artifacts_store: str = ""
+    """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

@@ -98,6 +98,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 def prove(check: Check, bench: GateContext) -> Proved:
     """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
+    from runner.gates.coverage.kept_lines import write_lines
     from runner.gates.coverage.lines import make_observed_rows, own_lines, together
     from runner.gates.coverage.measurements import read_measurement, source
     from runner.gates.coverage.percent import weigh
@@ -112,6 +113,8 @@ def prove(check: Check, bench: GateContext) -> Proved:
     weight = weigh(own_lines(bench), whole, bench.after)
     coverage, findings = _evaluate(check, bench, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
+    if weight.files:
+        write_lines(bench.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
 from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
+from runner.journal.operation_events import ArtifactStored
 from runner.journal.read_journal import Place, read_journal, read_places
 from runner.journal.tree_events import (
     HistoryMoved,
@@ -144,6 +145,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return _both(f"{display(branch)}, {whose}", reason)
         case ShipDeclared(tag=tag):
             return display(tag)
+        case ArtifactStored(path=path, bytes=size):
+            return f"{display(path)}, {plural(size, 'byte')}"
         case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
             return f"DRAFT-{number}: {_list_names(tasks)}"
         case DraftReviewed(number=number, approved=approved, reason=reason):

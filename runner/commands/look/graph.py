@@ -43,7 +43,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:
-        print(_document(view), end="")
+        from runner.app.inspect.graph_document import describe_graph
+        from runner.report.documents import document
+
+        print(document("graph", **describe_graph(view)), end="")
         return ExitCode.OK
     form = given.format or ("ascii" if sys.stdout.isatty() else "mermaid")
     print(_render_graph(view, form, environ), end="")
@@ -71,21 +74,3 @@ def _render_graph(view: View, form: str, environ: Mapping[str, str]) -> str:
             from runner.report.graph_formats import mermaid
 
             return mermaid(view.tasks, statuses)
-
-
-def _document(view: View) -> str:
-    from runner.report.documents import document
-
-    return document(
-        "graph",
-        nodes=[
-            {"id": task.id, "title": task.title, "status": view.status(task.id)}
-            for task in view.tasks
-        ],
-        edges=[
-            {"from": needed, "to": task.id}
-            for task in view.tasks
-            for needed in task.depends_on
-            if needed in view.states
-        ],
-    )
