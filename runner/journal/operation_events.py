@@ -16,8 +16,24 @@ class ArtifactStored(NamedTuple):
     """Which store, as settings name it."""
 
 
-Operation: TypeAlias = "ArtifactStored"
+class Pruned(NamedTuple):
+    """Old leftovers were taken away: how many of each kind, and their bytes."""
+
+    before: str
+    """What was older than this."""
+    logs: int = 0
+    """Folders of attempts."""
+    drafts: tuple[str, ...] = ()
+    """Branches."""
+    slots: int = 0
+    packs: int = 0
+    """Folders in which workers of a cluster kept objects."""
+    bytes: int = 0
+
+
+Operation: TypeAlias = "ArtifactStored | Pruned"
 
 OPERATIONS: dict[str, type[Operation]] = {
     "artifact.stored": ArtifactStored,
+    "pruned": Pruned,
 }
