@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 
 import pytest
 
-from runner.journal import events, sessions, state, task_state, tree_events
+from runner.journal import events, operation_events, sessions, state, task_state, tree_events
 from runner.journal.codec import decode, encode
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
@@ -142,7 +142,7 @@ def hints_of(kind):
 
 def vocabulary():
     """Names of the wire, and the journal's own: those do not travel, and are filled here too."""
-    rooms = (events, sessions, state, task_state, tree_events, tree_events)
+    rooms = (events, sessions, state, task_state, tree_events, operation_events)
     own = {
         name: noun for room in rooms for name, noun in vars(room).items() if isinstance(noun, type)
     }

@@ -26,7 +26,7 @@ html_show_copyright = False
 CONTENTS = {
     "Begin": "tutorial adopt plan draft agents editors page",
     "Understand": "concepts when-it-stops trust compare figures platforms",
-    "For teams": "gate lease team operate bridge attest",
+    "For teams": "gate lease team operate keeping bridge attest",
     "Look up": "commands settings reference",
     "Take part": "follow-one-task languages listeners",
 }

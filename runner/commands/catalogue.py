@@ -76,6 +76,8 @@ TABLE = (
         "prove.verify_attestation",
         "whether this repository tells what a statement of a proof says; --run proves it again",
     ),
+    Entry("artifacts", "running.artifacts", "what runs left, in bucket or folder: list, get, push"),
+    Entry("prune", "running.prune", "take away old logs, drafts and slots that nothing needs"),
     Entry("gate", "prove.gate", "what a pull request may break, run on it as it is when merged"),
     Entry("ship", "prove.ship", "verify everything, declare SHIP and tag the commit"),
     Entry(

@@ -68,7 +68,7 @@ _FLOORS = {
     "secret_formats": "secret_formats_floor",
 }
 """Settings that of a repository stand beside the person's own, and only tighten them."""
-_GROUPS = frozenset({"sast", "model", "skills"})
+_GROUPS = frozenset({"sast", "model", "skills", "artifacts"})
 """Tables whose keys are settings with the table's name before theirs."""
 _KEYS = {
     "gates": GATE_KEYS,
@@ -222,8 +222,18 @@ def _find_ignored(one: _Opened) -> list[str]:
         return []
     return [
         f"{one.where([name])}: {one.written[name]} is ignored: only {_who_may(name)} may set it"
-        for name in sorted(YOURS & set(one.values))
+        for name in sorted(_find_reserved(one.values))
     ]
+
+
+def _find_reserved(values: Mapping[str, object]) -> frozenset[str]:
+    """What of a repository's values is the person's own to set.
+
+    A store of artifacts only where it names a place outside: in the project a repository may.
+    """
+    store = str(values.get("artifacts_store", ""))
+    outside = "://" in store or store.startswith(("/", "~")) or ".." in store.split("/")
+    return (YOURS & set(values)) | frozenset({"artifacts_store"} if outside else ())
 
 
 def _who_may(name: str) -> str:
@@ -236,7 +246,8 @@ def _who_may(name: str) -> str:
 def _without_yours(one: _Opened) -> _Opened:
     if one.layer.origin is not Origin.REPOSITORY:
         return one
-    kept = {name: value for name, value in one.values.items() if name not in YOURS}
+    reserved = _find_reserved(one.values)
+    kept = {name: value for name, value in one.values.items() if name not in reserved}
     return _Opened(one.layer, one.text, kept, one.written)
 
 

@@ -49,6 +49,7 @@ from runner.config.setting_types import (
     split_kinds,
     split_paths,
     split_words,
+    store_place,
     tool_name,
     variable_name,
 )
@@ -181,6 +182,7 @@ class Given(BaseSettings):
     worker_ttl: Seconds | None = None
     worker_poll: Seconds | None = None
     worker_cache: Size | None = None
+    artifacts_store: Annotated[Line, AfterValidator(store_place)] | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

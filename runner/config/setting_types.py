@@ -95,6 +95,15 @@ def empty_for_none(value: str) -> str:
     return "" if value.lower() == "none" else value
 
 
+def store_place(value: str) -> str:
+    """Where artifacts are kept: a bucket or a folder; `none` takes it back."""
+    if "://" in value and not re.fullmatch(
+        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?", value
+    ):
+        raise ValueError("must be s3://BUCKET/PREFIX, without a key or a question, or a folder")
+    return empty_for_none(value)
+
+
 def variable_name(value: str) -> str:
     """The name of an environment variable, or the beginning of some."""
     if not re.fullmatch(r"[A-Za-z_*][A-Za-z0-9_*]*", value):

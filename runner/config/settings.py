@@ -252,6 +252,8 @@ class Settings:
     """A worker looks into the store so often by itself, where nothing tells it of something new."""
     worker_cache: str = "10GB"
     """What a worker keeps of repositories, to make clones of."""
+    artifacts_store: str = ""
+    """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
-    from runner.gates.coverage import lines, measurements, percent
+    from runner.gates.coverage import kept_lines, lines, measurements, percent
     from runner.gates.coverage.percent import Weighed, Weight
     from runner.model import Coverage, Observed, Task
 else:
+    kept_lines = lazy_module("runner.gates.coverage.kept_lines")
     lines = lazy_module("runner.gates.coverage.lines")
     measurements = lazy_module("runner.gates.coverage.measurements")
     percent = lazy_module("runner.gates.coverage.percent")
@@ -118,6 +119,8 @@ def prove(check: Check, bench: GateContext) -> Proved:
     weight = percent.weigh(lines.own_lines(bench), whole, bench.after)
     coverage, findings = _evaluate(check, bench, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
+    if weight.files:
+        kept_lines.write_lines(bench.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
 
 

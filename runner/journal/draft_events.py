@@ -57,3 +57,10 @@ class DraftLanded(NamedTuple):
     number: int
     plan: str
     tasks: tuple[str, ...]
+
+
+DRAFTS: dict[str, type[DraftProposed | DraftReviewed | DraftLanded]] = {
+    "draft.proposed": DraftProposed,
+    "draft.reviewed": DraftReviewed,
+    "draft.landed": DraftLanded,
+}

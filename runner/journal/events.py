@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
+from runner.journal.draft_events import DRAFTS, DraftLanded, DraftProposed, DraftReviewed
+from runner.journal.operation_events import OPERATIONS, Operation
 from runner.journal.sessions import (
     PermissionAnswered,
     PermissionAsked,
@@ -326,7 +327,7 @@ Event: TypeAlias = (
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
     " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
-    " | DraftProposed | DraftReviewed | DraftLanded | LeaseMoved"
+    " | DraftProposed | DraftReviewed | DraftLanded | LeaseMoved | Operation"
 )
 
 TYPES: dict[str, type[Event]] = {
@@ -368,10 +369,9 @@ TYPES: dict[str, type[Event]] = {
     "ship.reopened": ShipReopened,
     "history.moving": HistoryMoving,
     "history.moved": HistoryMoved,
-    "draft.proposed": DraftProposed,
-    "draft.reviewed": DraftReviewed,
-    "draft.landed": DraftLanded,
+    **DRAFTS,
     "lease.moved": LeaseMoved,
+    **OPERATIONS,
 }
 
 NAMES: dict[type[Event], str] = {kind: name for name, kind in TYPES.items()}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE, commit_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.repo.read import Repository
     from runner.repo.trees import Written
@@ -109,6 +109,47 @@ def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
     for task in names:
         if is_done(task):
             drop_drafts(repo, task)
+
+
+class Draft(NamedTuple):
+    """A draft branch that may go."""
+
+    branch: str
+    commit: str
+    """Where it stands; another one by now is a person's."""
+    note: str
+    """The ref that says of which commit it was made."""
+    time: int
+    """When its last commit was made, in seconds since 1970."""
+    why: str
+
+
+def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Draft]:
+    """Drafts that lose nothing: merged into HEAD, or untouched and of a task that is over.
+
+    None that is checked out somewhere. One of an open task goes only where it is merged.
+    """
+    form = "--format=%(refname) %(objectname)"
+    head = repo.head().commit
+    for line in repo.git.run("for-each-ref", form, f"{_DRAFTS}/").decode().splitlines():
+        note, _, made = line.partition(" ")
+        task, _, branch = note.removeprefix(f"{_DRAFTS}/").partition("/")
+        tip = repo.resolve(f"refs/heads/{branch}")
+        if tip is None or _is_checked_out(repo, f"refs/heads/{branch}"):
+            continue
+        merged = head is not None and repo.is_ancestor(tip, head)
+        if merged or (tip == made and is_over(task)):
+            time = int(repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--"))
+            yield Draft(branch, tip, note, time, "merged" if merged else f"{task} is over")
+
+
+def forget_draft(repo: Repository, one: Draft) -> bool:
+    """Delete it and its note together; False where it was moved meanwhile."""
+    made = repo.resolve(one.note)
+    lines = f"delete refs/heads/{one.branch} {one.commit}\n"
+    lines += f"delete {one.note} {made}\n" if made else ""
+    git = repo.git.with_settings(DURABLE)
+    return git.ask("update-ref", "--stdin", stdin=lines.encode()).exit == 0
 
 
 def _is_checked_out(repo: Repository, branch: str) -> bool:

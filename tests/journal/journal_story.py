@@ -34,6 +34,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
+from runner.journal.operation_events import ArtifactStored, Pruned
 from runner.journal.sessions import (
     PermissionAnswered,
     PermissionAsked,
@@ -188,6 +189,8 @@ def whole_story():
         ShipDeclared(tag="runner-ship-2026-11-21", commit=COMMIT, tasks=1),
         ShipReopened(by="person"),
         LeaseMoved("main", "dev@laptop", "ci@farm", "the laptop is asleep", by="person"),
+        ArtifactStored("patches/final.patch", "ab" * 32, 5, "s3://kept/runs"),
+        Pruned("2026-08-01T00:00:00Z", logs=3, drafts=("draft/A-work",), slots=2, packs=1, bytes=9),
         HistoryMoving("undo", COMMIT, COMMIT, (one,), "undone", stale=(two,), reasons=("why",)),
         HistoryMoved("undo", COMMIT, (one,)),
         RunFinished(exit=3, head=COMMIT, seconds=9.5, counts={"DONE": 1}),

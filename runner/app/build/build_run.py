@@ -83,6 +83,7 @@ def run_build(
         open_draft_requests(session, observer.say)
         result = _make_result(session, reading, about, code)
         at_end(result)
+    store_artifacts(project, observer.say)
     notify(session, result.summary, observer.say)
     return result
 
@@ -196,6 +197,15 @@ def _open(there: Publisher, session: Session, task: str, branch: str) -> str:
         if "label" not in error.detail:
             raise
         return there.open_request(branch, title, body, "--draft")  # no such label: no matter
+
+
+def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
+    """Have what the run left be stored by a process that nobody waits for."""
+    if not project.settings.artifacts_store:
+        return
+    from runner.app.artifacts.artifact_export import begin_export
+
+    say(begin_export(project))
 
 
 def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:

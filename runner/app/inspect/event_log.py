@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
 from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
+from runner.journal.operation_events import ArtifactStored, Pruned
 from runner.journal.read_journal import Place, read_journal, read_places
 from runner.journal.tree_events import (
     HistoryMoved,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.journal.events import Record
+    from runner.journal.operation_events import Operation
     from runner.project import Project
     from runner.run import selection
 else:
@@ -146,6 +148,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return _both(f"{display(branch)}, {whose}", reason)
         case ShipDeclared(tag=tag):
             return display(tag)
+        case ArtifactStored() | Pruned():
+            return _tell_operation(record.event)
         case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
             return f"DRAFT-{number}: {_list_names(tasks)}"
         case DraftReviewed(number=number, approved=approved, reason=reason):
@@ -173,3 +177,13 @@ def _list_names(names: tuple[str, ...] | list[str]) -> str:
 
 def _both(said: str, note: str) -> str:
     return ": ".join(filter(None, (said, display(note))))
+
+
+def _tell_operation(event: Operation) -> str:
+    """What was kept of a run, or is no more."""
+    if isinstance(event, ArtifactStored):
+        return f"{display(event.path)}, {plural(event.bytes, 'byte')}"
+    drafts = len(event.drafts)
+    counts = ((event.logs, "log folder"), (drafts, "draft"), (event.slots, "slot"))
+    each = (*counts, (event.packs, "pack"))
+    return ", ".join(plural(number, noun) for number, noun in each if number)

@@ -94,6 +94,10 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
     told = _attest(project, tag, commit)
+    if project.settings.artifacts_store:
+        from runner.app.artifacts.artifact_export import begin_export
+
+        say(begin_export(project))
     return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=told)
 
 

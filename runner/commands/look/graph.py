@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.inspect import graph_document
     from runner.report import console, documents, graph_drawing, graph_formats
 else:
     console = lazy_module("runner.report.console")
     documents = lazy_module("runner.report.documents")
+    graph_document = lazy_module("runner.app.inspect.graph_document")
     graph_drawing = lazy_module("runner.report.graph_drawing")
     graph_formats = lazy_module("runner.report.graph_formats")
 
@@ -51,7 +53,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:
-        print(_document(view), end="")
+        print(documents.document("graph", **graph_document.describe_graph(view)), end="")
         return ExitCode.OK
     form = given.format or ("ascii" if sys.stdout.isatty() else "mermaid")
     print(_render_graph(view, form, environ), end="")
@@ -72,19 +74,3 @@ def _render_graph(view: View, form: str, environ: Mapping[str, str]) -> str:
             return graph_drawing.svg(view.tasks, statuses, title=view.title)
         case _:
             return graph_formats.mermaid(view.tasks, statuses)
-
-
-def _document(view: View) -> str:
-    return documents.document(
-        "graph",
-        nodes=[
-            {"id": task.id, "title": task.title, "status": view.status(task.id)}
-            for task in view.tasks
-        ],
-        edges=[
-            {"from": needed, "to": task.id}
-            for task in view.tasks
-            for needed in task.depends_on
-            if needed in view.states
-        ],
-    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.prove.verified_tree import grades_in
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -20,18 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
+    from runner.app.build import run_reports
     from runner.app.build.types import BuildResult
-    from runner.app.write import analysis
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.project import Project
-    from runner.report import junit, sarif
+    from runner.report import junit
     from runner.report.console import Console
     from runner.report.results import Results
 else:
-    analysis = lazy_module("runner.app.write.analysis")
     junit = lazy_module("runner.report.junit")
-    sarif = lazy_module("runner.report.sarif")
+    run_reports = lazy_module("runner.app.build.run_reports")
 
 
 class RunObserver:
@@ -69,41 +67,15 @@ class Exports:
 
     def write(self, project: Project, result: BuildResult) -> None:
         """Write them all. Raises RunnerError for a file that cannot be written."""
-        folder = project.root.relative_to(project.folders.top).as_posix()
-
         plan = result.reading.plan
-        results = self.listener.results(
-            result.tasks,
-            result.state,
-            name=plan.title,
-            plan=project.plan_path if folder == "." else f"{folder}/{project.plan_path}",
-            seconds=result.seconds,
-            folder="" if folder == "." else folder,
-            grades=grades_in(project, plan.tasks, result.state),
-        )
+        where = (result.tasks, plan.tasks, result.state)
+        results = run_reports.gather_results(project, self.listener, *where, result.seconds)
         if self.junit is not None:
             write_report(self.junit, junit.junit(results))
         if self.sarif is not None:
-            write_report(self.sarif, _sarif(results, project, result.state).encode())
+            write_report(self.sarif, run_reports.sarif_of(results, project, result.state).encode())
         if self.github is not None:
             _tell_github(results, self.github)
-
-
-def _sarif(results: Results, project: Project, state: RunState) -> str:
-    """The findings of the run's tasks, and of what analysed them, at their places."""
-    checks = (
-        sarif.of_finding(
-            replace(finding, path=results.place(finding.path))
-            if finding.path
-            else replace(finding, path=results.plan, line=task.line, column=0)
-        )
-        for task in results.tasks
-        for finding in task.findings
-    )
-    attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
-    scanned = analysis.load_findings_of(project.root, attempts)
-    places = (replace(one, path=results.place(one.path)) for one in scanned)
-    return sarif.sarif_document([*checks, *map(sarif.of_sast, places)])
 
 
 def _tell_github(results: Results, environ: Mapping[str, str]) -> None:

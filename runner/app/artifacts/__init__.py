@@ -1,0 +1,1 @@
+"""What runs leave: collected, looked through, stored once, listed and fetched."""

@@ -1,0 +1,356 @@
+"""What a run left goes to the artifact store, after the run and beside it, once.
+
+In two steps, each of which may be killed anywhere. First all that may leave the machine is laid
+beside, looked through, in the user's cache folder: from then on its bytes do not change. Then each
+file is stored where nothing of that name is, and told to the journal; `metadata.json`, with the
+digests of all, is last, so that what it names is there. Where it was stopped, the journal says.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import field
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from runner import __version__, effects
+from runner.app.artifacts.artifact_store import open_store
+from runner.app.artifacts.run_artifacts import collect_artifacts, read_story
+from runner.errors import RunnerError
+from runner.journal.log import Journal
+from runner.journal.operation_events import ArtifactStored
+from runner.journal.read_journal import read_journal
+from runner.lazy_dataclass import dataclass
+from runner.report.documents import document
+from runner.secrets.declared_values import find_held
+from runner.secrets.redact import redact
+from runner.secrets.scan import scan_content
+from runner.text.display import display
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from runner.app.artifacts.artifact_store import ArtifactStore
+    from runner.app.artifacts.run_artifacts import Artifact, RunStory
+    from runner.project import Project
+
+METADATA = "metadata.json"
+_FOLDER = "artifacts"
+_TROUBLE = "trouble.txt"
+_LOCK = "store.lock"
+_CURSOR = frozenset({"run.started", "run.finished", "ship.declared", "artifact.stored"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that does not leave the machine, and why; no value is in it."""
+
+    path: str
+    why: str
+
+
+@dataclass(slots=True)
+class Exported:
+    """What one go at the store came to."""
+
+    store: str
+    stored: int = 0
+    bytes: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    standing: list[str] = field(default_factory=list)
+    """Objects that are there with other bytes: they stay."""
+    runs: list[str] = field(default_factory=list)
+    """Runs of which all is stored now."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing stood in the way."""
+        return not self.standing
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far the store of now is, as the journal tells."""
+
+    ended: tuple[str, ...]
+    """Runs and ships that are over, the oldest first."""
+    stored: dict[str, dict[str, ArtifactStored]]
+    """By run and path."""
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Runs of which something is still to be stored.
+
+        It begins with the first that was ever begun here, or with the last one that ended.
+        """
+        begun = [at for at, run in enumerate(self.ended) if run in self.stored]
+        first = min(begun, default=len(self.ended) - 1)
+        return tuple(
+            run
+            for run in self.ended[max(first, 0) :]
+            if METADATA not in self.stored.get(run, {})
+        )
+
+
+def read_cursor(project: Project) -> Cursor:
+    """Where the journal says that the store is."""
+    name = store_name(project)
+    ended: dict[str, None] = {}
+    stored: dict[str, dict[str, ArtifactStored]] = {}
+    open_run = ""
+    for record in read_journal(project.journal_path, wanted=_CURSOR):
+        event = record.event
+        if isinstance(event, ArtifactStored):
+            if event.store == name:
+                stored.setdefault(record.run, {})[event.path] = event
+        elif record.type == "run.started":
+            if open_run:  # it was killed, and never said that it ended
+                ended.setdefault(open_run)
+            open_run = record.run
+        elif record.type in ("run.finished", "ship.declared"):
+            ended.setdefault(record.run)
+            open_run = ""
+    return Cursor(tuple(ended), stored)
+
+
+def store_name(project: Project) -> str:
+    """The store as the journal calls it."""
+    return redact(project.settings.artifacts_store)
+
+
+def begin_export(project: Project) -> str:
+    """Have what ended be stored by a process of its own, which nobody waits for.
+
+    Gives what is to be said of it; nothing where no store is set.
+    """
+    from runner.process.own_command import OwnCommand
+
+    if not project.settings.artifacts_store:
+        return ""
+    trouble = read_trouble(project)
+    try:
+        flags = ["--task-graph", project.plan_path]
+        words = ("artifacts", "push", "--quiet", *flags)
+        # The run it is about has given its lock back, or will before this one looks.
+        OwnCommand(words, project.root, project.environ, stays=True).forget()
+    except OSError as error:
+        return f"note: artifacts are not stored: {error.strerror}; runner artifacts push"
+    where = display(store_name(project))
+    if trouble:
+        return f"note: artifacts of earlier runs are tried again: {display(trouble)}"
+    return f"artifacts go to {where} behind this run: runner artifacts list"
+
+
+def read_trouble(project: Project) -> str:
+    """Why the last go did not come to its end; empty where it did."""
+    try:
+        return (_folder(project) / _TROUBLE).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def export_artifacts(project: Project, say: Callable[[str], None]) -> Exported:
+    """Store whatever waits. Raises RunnerError: no store is set, or it is away; kept for later."""
+    name = project.settings.artifacts_store
+    if not name:
+        raise RunnerError(
+            "no artifact store is set",
+            hint='[artifacts] store = "s3://BUCKET/PREFIX", or a folder, in your own settings',
+        )
+    with _only_one(project):
+        try:
+            store = open_store(name, project.root, project.environ)
+            done = _export(project, store, say)
+        except RunnerError as error:
+            _keep_trouble(project, f"{error.message} ({error.where})")
+            raise
+        other = ", ".join(done.standing)
+        _keep_trouble(project, f"other bytes stand there: {other}" if other else "")
+    return done
+
+
+def _export(project: Project, store: ArtifactStore, say: Callable[[str], None]) -> Exported:
+    done = Exported(store_name(project))
+    cursor = read_cursor(project)
+    for run in cursor.waiting:
+        say(f"storing what run {run} left in {display(done.store)}")
+        folder = _stage(project, read_story(project.journal_path, run), done)
+        _store_run(project, store, run, folder, cursor, done)
+    return done
+
+
+# --- laying beside --------------------------------------------------------------------
+
+
+def _stage(project: Project, story: RunStory, done: Exported) -> Path:
+    """The folder with all that leaves the machine; one that is whole stands as it is."""
+    folder = _folder(project) / story.run
+    if folder.is_dir():
+        return folder
+    beside = folder.with_name(f".{story.run}.new")
+    shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
+    effects.make_folder(beside, mode=0o700)
+    files, refused = [], []
+    secrets = _load_declared(project)
+    for one in collect_artifacts(project, story):
+        why = _why_refused(one, secrets)
+        if why:
+            refused.append(Refused(redact(one.path), why))
+            continue
+        path = beside / one.path
+        effects.make_folder(path.parent)
+        effects.write_file(path, one.content, durable=False)
+        digest = sha256(one.content).hexdigest()
+        files.append({"path": one.path, "sha256": digest, "bytes": len(one.content)})
+    done.refused += refused
+    effects.write_file(beside / METADATA, _metadata(project, story, files, refused))
+    os.replace(beside, folder)
+    return folder
+
+
+def _why_refused(one: Artifact, secrets: Sequence[tuple[str, str]]) -> str:
+    """Why a file stays here: what the scan of secrets finds in it, or in what is packed in it."""
+    if one.too_large:
+        return "too large"
+    for name, content in one.parts or ((one.path, one.content),):
+        for found in scan_content(content, name):
+            if found.refuses:
+                line = f" (line {found.line})" if found.line else ""
+                return redact(f"{found.message}{line}")
+        for secret, at in find_held(content, b"", secrets):
+            return f"the value of the secret {secret} (line {at})"
+    return ""
+
+
+def _load_declared(project: Project) -> tuple[tuple[str, str], ...]:
+    """Names and values of all secrets that the plan's tasks get, as far as they are known here."""
+    tasks = project.plan(project.plan_bytes).tasks
+    found: dict[str, str] = {}
+    for task in tasks:
+        found |= project.settings.secrets_for(task, project.environ)
+    return tuple(found.items())
+
+
+def _metadata(
+    project: Project, story: RunStory, files: list[dict[str, object]], refused: list[Refused]
+) -> bytes:
+    started, finished, shipped = story.started, story.finished, story.shipped
+    text = document(
+        "artifacts",
+        project=project.root.name,
+        run=story.run,
+        producer=f"runner/{__version__}",
+        branch=started.branch if started else "",
+        base=started.head if started else "",
+        head=finished.head if finished else shipped.commit if shipped else "",
+        tag=shipped.tag if shipped else "",
+        exit=finished.exit if finished else None,
+        began=story.records[0].time if story.records else "",
+        ended=story.records[-1].time if story.records else "",
+        tasks=sorted({task for task, _ in story.attempts}),
+        files=files,
+        refused=refused,
+    )
+    return redact(text).encode()
+
+
+# --- storing --------------------------------------------------------------------------
+
+
+def _store_run(
+    project: Project, store: ArtifactStore, run: str, folder: Path, cursor: Cursor, done: Exported
+) -> None:
+    known = cursor.stored.get(run, {})
+    standing: list[str] = []
+    with Journal.open(project.journal_path, run=run) as journal:
+        for path in _in_order(folder):
+            content = (folder / path).read_bytes()
+            digest = sha256(content).hexdigest()
+            if path in known or (path == METADATA and standing):
+                continue
+            key = f"{key_of_run(project, run)}/{path}"
+            if not store.put_new(key, content) and not _is_same(store, key, digest):
+                standing.append(key)
+                continue
+            stored = ArtifactStored(path, digest, len(content), done.store)
+            journal.append(stored, durable=path == METADATA)
+            done.stored += 1
+            done.bytes += len(content)
+    done.standing += standing
+    if not standing:
+        done.runs.append(run)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_same(store: ArtifactStore, key: str, digest: str) -> bool:
+    """Whether what stands there is ours: stored, and killed before the journal heard of it."""
+    there = store.get(key)
+    return there is not None and sha256(there).hexdigest() == digest
+
+
+def _in_order(folder: Path) -> list[str]:
+    """All files of a run, what names the others last."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    names = {path.relative_to(folder).as_posix() for path in files}
+    return [*sorted(names - {METADATA}), METADATA]
+
+
+def key_of_run(project: Project, run: str) -> str:
+    """Where a run's files lie in the store: readable, and no two runs share one."""
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in project.root.name)
+    return f"{name.strip('-')[:40] or 'project'}/{run}"
+
+
+# --- where it is kept meanwhile -------------------------------------------------------
+
+
+def _folder(project: Project) -> Path:
+    return project.cache / _FOLDER
+
+
+def list_laid_out(project: Project, run: str) -> tuple[str, ...]:
+    """Files of a run that are ready to be stored."""
+    folder = _folder(project) / run
+    return tuple(_in_order(folder)) if folder.is_dir() else ()
+
+
+def _keep_trouble(project: Project, text: str) -> None:
+    file = _folder(project) / _TROUBLE
+    if text:
+        effects.write_file(file, redact(text).encode(), durable=False)
+    else:
+        effects.unlink(file)
+
+
+@contextmanager
+def _only_one(project: Project) -> Iterator[None]:
+    """One process at a time stores for a project. Raises RunnerError where another one does."""
+    folder = _folder(project)
+    effects.make_folder(folder, mode=0o700)
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # flock(2): a dead owner loses it.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise RunnerError(
+            "another process is storing artifacts of this project",
+            hint="runner artifacts list shows how far it is",
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def summarise(done: Exported) -> str:
+    """What came of it, in one line."""
+    text = f"{plural(done.stored, 'file')} of {plural(len(done.runs), 'run')} stored"
+    if done.refused:
+        text += f"; {plural(len(done.refused), 'file')} kept back"
+    return text

@@ -1,0 +1,276 @@
+"""Old leftovers of runs that nothing needs any more: found, told, taken away, counted.
+
+Never what a task's evidence names, what an open task may go on from, what is still to be stored,
+or what a person made: a branch that is checked out, or has commits that are nowhere else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+from contextlib import contextmanager
+from dataclasses import field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.artifacts.artifact_export import read_cursor
+from runner.errors import RunnerError
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.journal.operation_events import Pruned
+from runner.journal.read_journal import read_journal
+from runner.lazy_dataclass import dataclass
+from runner.model import Status
+from runner.project import BUILD
+from runner.repo.read import Repository
+from runner.repo.refs import find_drafts, forget_draft
+from runner.run.worker_setup import LOGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from runner.journal.state import RunState
+    from runner.project import Project
+    from runner.repo.refs import Draft
+
+_AGE = re.compile(r"(\d{1,5})\s*(h|d|w)")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """One thing that may go."""
+
+    kind: str
+    """`logs`, `draft`, `slot` or `packs`."""
+    name: str
+    bytes: int = 0
+    why: str = ""
+
+
+@dataclass(slots=True)
+class PruneRecord:
+    """What was found, and what of it went."""
+
+    before: str
+    found: tuple[Leftover, ...]
+    gone: list[Leftover] = field(default_factory=list)
+
+    def count(self, kind: str) -> int:
+        """How many of a kind went."""
+        return sum(one.kind == kind for one in self.gone)
+
+    @property
+    def bytes(self) -> int:
+        """Of all that went."""
+        return sum(one.bytes for one in self.gone)
+
+
+def parse_age(text: str) -> timedelta:
+    """`90d`, `12w`, `36h`. Raises RunnerError for anything else, and for no time at all."""
+    match = _AGE.fullmatch(text.strip().lower())
+    age = int(match[1]) * _UNITS[match[2]] if match else timedelta()
+    if not age:
+        raise RunnerError("this is no age", where=text, hint="runner prune --older-than 90d")
+    return age
+
+
+def prune(
+    project: Project,
+    age: timedelta,
+    tell: Callable[[tuple[Leftover, ...]], None],
+    *,
+    dry_run: bool = False,
+) -> PruneRecord:
+    """Tell what may go, and take it away. Raises RunnerError while a run goes on here."""
+    moment = effects.now() - age
+    with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
+        drafts = {one.branch: one for one in _find_old_drafts(project, repository, moment)}
+        slots = dict(_find_slots(project, moment))
+        packs = dict(_find_packs(project, moment))
+        found = (
+            *_find_logs(project, moment),
+            *(Leftover("draft", branch, why=one.why) for branch, one in drafts.items()),
+            *(Leftover("slot", str(path), _measure(path)) for path in slots.values()),
+            *(Leftover("packs", str(path), _measure(path)) for path in packs.values()),
+        )
+        done = PruneRecord(moment.isoformat(timespec="seconds"), found)
+        tell(found)
+        if not dry_run:
+            for one in found:
+                if one.kind == "draft":
+                    gone = forget_draft(repository, drafts[one.name])
+                else:
+                    gone = _take_away(project, one)
+                if gone:
+                    done.gone.append(one)
+            _record(project, done)
+    return done
+
+
+def _record(project: Project, done: PruneRecord) -> None:
+    if not done.gone:
+        return
+    event = Pruned(
+        done.before,
+        logs=done.count("logs"),
+        drafts=tuple(one.name for one in done.gone if one.kind == "draft"),
+        slots=done.count("slot"),
+        packs=done.count("packs"),
+        bytes=done.bytes,
+    )
+    with Journal.open(project.journal_path) as journal:
+        journal.append(event, durable=True)
+
+
+def _take_away(project: Project, one: Leftover) -> bool:
+    if one.kind == "logs":
+        return _remove(project.root / one.name)
+    if one.kind == "slot":
+        with _held(project.cache / "slots" / f"{one.name.rpartition('/')[2]}.lock") as ours:
+            return ours and _remove(project.cache / "slots" / one.name.rpartition("/")[2])
+    return _remove(project.places.cache / "cluster" / one.name.rpartition("/")[2])
+
+
+def _remove(folder: Path) -> bool:
+    effects.step("remove", folder)
+    shutil.rmtree(folder, ignore_errors=True)  # it follows no links
+    return not folder.exists()
+
+
+# --- logs -----------------------------------------------------------------------------
+
+
+def _find_logs(project: Project, moment: datetime) -> Iterator[Leftover]:
+    """Folders of attempts at tasks that are DONE, none of whose logs any evidence names."""
+    state = project.state()
+    top = project.root / LOGS
+    needed = {f"{LOGS}/{path}" for path in _named_by_evidence(state)}
+    waiting = frozenset(_attempts_to_store(project))
+    for folder in sorted(top.glob("*/*")) if _is_folder(top) else ():
+        task, number = folder.parent.name, folder.name
+        shown = folder.relative_to(project.root).as_posix()
+        if not (number.isdigit() and _is_folder(folder.parent) and _is_folder(folder)):
+            continue
+        known = state.tasks.get(task)
+        is_open = known is None or known.status is not Status.DONE
+        if is_open or shown in needed or (task, int(number)) in waiting:
+            continue
+        if _newest(folder) < moment.timestamp():
+            yield Leftover("logs", shown, _measure(folder), f"{task} is DONE")
+
+
+def _named_by_evidence(state: RunState) -> Iterator[str]:
+    """Folders below LOGS whose files a task's proofs name, its own or another's."""
+    for known in state.tasks.values():
+        passed = known.passed.proofs if known.passed else ()
+        for proof in (*known.proofs, *passed):
+            parts = proof.log.removeprefix(f"{LOGS}/").split("/")
+            yield "/".join(parts[:2])
+        yield f"{known.id}/{known.last_attempt}"
+
+
+def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
+    """Attempts of runs whose artifacts are not all stored yet."""
+    if not project.settings.artifacts_store:
+        return
+    waiting = frozenset(read_cursor(project).waiting)
+    for record in read_journal(project.journal_path, wanted=("attempt.started",)):
+        if record.run in waiting:
+            yield record.task, record.attempt
+
+
+# --- drafts ---------------------------------------------------------------------------
+
+
+def _find_old_drafts(
+    project: Project, repository: Repository, moment: datetime
+) -> Iterator[Draft]:
+    """Branches of work that did not pass, merged by now, or of tasks that are over."""
+    tasks = project.state().tasks
+    planned = {task.id for task in project.outline().tasks}
+
+    def is_over(task: str) -> bool:
+        known = tasks.get(task)
+        done = known is not None and known.status is Status.DONE
+        return task not in planned or done
+
+    for one in find_drafts(repository, is_over):
+        if one.time < moment.timestamp():
+            yield one
+
+
+# --- slots and packs ------------------------------------------------------------------
+
+
+def _find_slots(project: Project, moment: datetime) -> Iterator[tuple[str, Path]]:
+    """Scratch trees that no process holds and none has used since."""
+    for lock in sorted((project.cache / "slots").glob("*.lock")):
+        folder = lock.with_suffix("")
+        if not _is_folder(folder) or _last_use(folder, "owner") >= moment.timestamp():
+            continue
+        with _held(lock) as ours:
+            if ours:
+                yield folder.name, folder
+
+
+def _find_packs(project: Project, moment: datetime) -> Iterator[tuple[str, Path]]:
+    """What workers of a cluster on this machine kept of a repository, unused since."""
+    for folder in sorted((project.places.cache / "cluster").glob("*")):
+        if _is_folder(folder) and _newest(folder, deep=2) < moment.timestamp():
+            yield folder.name, folder
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[bool]:
+    """Whether the slot is ours meanwhile, by the same lock as a run's (flock(2))."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+def _last_use(folder: Path, name: str) -> float:
+    try:
+        return max((folder / name).lstat().st_mtime, folder.lstat().st_mtime)
+    except FileNotFoundError:
+        return folder.lstat().st_mtime
+
+
+def _newest(folder: Path, deep: int = 8) -> float:
+    """When anything in it was last written, so many folders down."""
+    newest = folder.lstat().st_mtime
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False) and deep:
+            newest = max(newest, _newest(folder / entry.name, deep - 1))
+        else:
+            newest = max(newest, entry.stat(follow_symlinks=False).st_mtime)
+    return newest
+
+
+def _measure(folder: Path) -> int:
+    """Bytes of the plain files below it."""
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            found = os.lstat(f"{at}/{name}")
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()

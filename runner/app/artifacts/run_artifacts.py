@@ -1,0 +1,243 @@
+"""What one run leaves, as files: patches, analysis, logs and reports of its proofs, the journal.
+
+All of it is drawn from journal, git and logs after the run, so that the run does nothing for it.
+"""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+from runner.app.build.run_reports import gather_results, sarif_of
+from runner.app.inspect.graph_document import describe_graph
+from runner.app.inspect.view import View
+from runner.gates.coverage.kept_lines import read_lines
+from runner.journal.events import RunFinished, RunStarted, TaskLanded
+from runner.journal.read_journal import read_journal
+from runner.journal.tree_events import ShipDeclared
+from runner.lazy_dataclass import dataclass
+from runner.report.coverage_report import cobertura, html_archive
+from runner.report.documents import document
+from runner.report.junit import junit
+from runner.report.results import ResultsListener
+from runner.repo.read import Repository
+from runner.run.worker_setup import LOGS
+from runner.text.wording import attempt_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from runner.gates.coverage.lines import Lines
+    from runner.journal.events import Record
+    from runner.journal.state import RunState
+    from runner.model import Task
+    from runner.project import Project
+
+_LARGEST = 256 << 20
+"""Bytes of one artifact: it is in memory while it is looked through and sent."""
+_PATCH = (
+    *("format-patch", "-1", "--stdout", "--binary", "--full-index", "--no-signature"),
+    *("--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options"),
+)
+_DIFF = (
+    *("diff", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"),
+    "--end-of-options",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One file; what is packed in it is looked through by `parts`."""
+
+    path: str
+    content: bytes
+    parts: tuple[tuple[str, bytes], ...] = ()
+    """Name and bytes of each file of an archive."""
+    too_large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunStory:
+    """One run, as far as the journal has it."""
+
+    run: str
+    records: tuple[Record, ...]
+
+    @property
+    def started(self) -> RunStarted | None:
+        """How it began; None for a ship, which is no run."""
+        return next((one.event for one in self.records if isinstance(one.event, RunStarted)), None)
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """How it ended; None where it was killed, or is a ship."""
+        return next((one.event for one in self.records if isinstance(one.event, RunFinished)), None)
+
+    @property
+    def shipped(self) -> ShipDeclared | None:
+        """What was shipped by it."""
+        found = (one.event for one in self.records if isinstance(one.event, ShipDeclared))
+        return next(found, None)
+
+    @property
+    def attempts(self) -> frozenset[tuple[str, int]]:
+        """The attempts that it made."""
+        return frozenset((one.task, one.attempt) for one in self.records if one.attempt)
+
+
+def read_story(journal: Path, run: str) -> RunStory:
+    """All that the journal has of a run."""
+    return RunStory(run, tuple(one for one in read_journal(journal) if one.run == run))
+
+
+def collect_artifacts(project: Project, story: RunStory) -> Iterator[Artifact]:
+    """Everything that a run leaves, one after the other, so that never all is in memory."""
+    tasks = project.plan(project.plan_bytes).tasks
+    state = project.state()
+    with Repository.open(project.root) as repository:
+        yield from _patches(project, repository, story)
+        yield from _analysis(project, tasks, state)
+        yield from _reports(project, tasks, state, story)
+        yield from _coverage(project, repository, story)
+    yield from _logs(project.root, story)
+    content = project.journal_path.read_bytes()
+    yield _bounded("journal.jsonl", content[: content.rfind(b"\n") + 1])
+
+
+def _bounded(path: str, content: bytes) -> Artifact:
+    large = len(content) > _LARGEST
+    return Artifact(path, b"" if large else content, too_large=large)
+
+
+# --- patches --------------------------------------------------------------------------
+
+
+def _patches(project: Project, repository: Repository, story: RunStory) -> Iterator[Artifact]:
+    """What each task landed, as `git am` takes it; all of it together, as `git apply` does."""
+    landed = _load_landings(project, story)
+    for task, commits in landed.items():
+        known = [one for one in commits if repository.resolve(f"{one}^{{commit}}")]
+        text = b"".join(repository.git.run(*_PATCH, one) for one in known)
+        if text:
+            yield _bounded(f"patches/{task}.patch", text)
+    old, new = _span(repository, story, landed)
+    if new and old != new and repository.resolve(f"{new}^{{commit}}"):
+        whole = repository.git.run(*_DIFF, old or repository.empty_tree(), new, "--")
+        yield _bounded("patches/final.patch", whole)
+
+
+def _load_landings(project: Project, story: RunStory) -> dict[str, list[str]]:
+    """Commits by task: of this run, or of everything where it is a ship."""
+    records: Sequence[Record] | Iterator[Record] = story.records
+    if story.shipped:
+        records = read_journal(project.journal_path, wanted=("task.landed",))
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if isinstance(record.event, TaskLanded) and record.event.commit:
+            found.setdefault(record.task, []).append(record.event.commit)
+    return found
+
+
+def _span(
+    repository: Repository, story: RunStory, landed: dict[str, list[str]]
+) -> tuple[str, str]:
+    """The commits between which the work lies; empty where there is none."""
+    if story.shipped:
+        commits = [one for several in landed.values() for one in several]
+        first = min(commits, key=lambda one: _depth(repository, one), default="")
+        parents = repository.parents_of(first) if first else ()
+        return (parents[0] if parents else ""), story.shipped.commit
+    started, finished = story.started, story.finished
+    return (started.head if started else ""), (finished.head if finished else "")
+
+
+def _depth(repository: Repository, commit: str) -> int:
+    asked = repository.git.ask("rev-list", "--count", "--end-of-options", commit)
+    return int(asked.out or b"0") if asked.exit == 0 else 1 << 62
+
+
+# --- analysis -------------------------------------------------------------------------
+
+
+def _analysis(project: Project, tasks: Sequence[Task], state: RunState) -> Iterator[Artifact]:
+    graph = document("graph", **describe_graph(View.of(project)))
+    yield Artifact("analysis/dependency-graph.json", graph.encode())
+    wrote = _load_written_paths(project)
+    owners: dict[str, list[str]] = {}
+    for id_, paths in wrote.items():
+        for path in paths:
+            owners.setdefault(path, []).append(id_)
+    scope = document(
+        "scope-analysis",
+        tasks=[
+            {
+                "id": task.id,
+                "status": state.task(task.id).status,
+                "may_write": ("**",) if task.writes_everything else task.outputs,
+                "reads": task.inputs,
+                "wrote": sorted(wrote.get(task.id, ())),
+            }
+            for task in tasks
+        ],
+        shared={path: ids for path, ids in sorted(owners.items()) if len(ids) > 1},
+    )
+    yield Artifact("analysis/scope-analysis.json", scope.encode())
+
+
+def _load_written_paths(project: Project) -> dict[str, set[str]]:
+    """What each task ever landed."""
+    found: dict[str, set[str]] = {}
+    for record in read_journal(project.journal_path, wanted=("task.landed",)):
+        if isinstance(record.event, TaskLanded):
+            found.setdefault(record.task, set()).update(record.event.paths)
+    return found
+
+
+# --- verification ---------------------------------------------------------------------
+
+
+def _reports(
+    project: Project, tasks: Sequence[Task], state: RunState, story: RunStory
+) -> Iterator[Artifact]:
+    """JUnit and SARIF, as `--junit` and `--sarif` write them."""
+    heard = ResultsListener()
+    for record in story.records:
+        heard.hear(record, state)
+    seconds = story.finished.seconds if story.finished else 0.0
+    results = gather_results(project, heard, tasks, tasks, state, seconds)
+    yield _bounded("verification/junit.xml", junit(results))
+    yield _bounded("verification/findings.sarif", sarif_of(results, project, state).encode())
+
+
+def _coverage(project: Project, repository: Repository, story: RunStory) -> Iterator[Artifact]:
+    """Which lines the tests of this run's tasks ran, where anything was measured."""
+    folders = (project.root / LOGS / task / attempt_folder(n) for task, n in _in_order(story))
+    lines: dict[str, Lines] = {}
+    for folder in folders:
+        lines |= read_lines(folder)
+    if not lines:
+        return
+    head = story.finished.head if story.finished else repository.head().commit or ""
+    content = {path: (repository.blob(head, path) if head else None) or b"" for path in lines}
+    yield _bounded("verification/coverage.xml", cobertura(lines))
+    packed, parts = html_archive(lines, content)
+    yield Artifact("verification/coverage-html.zip", packed, parts)
+
+
+def _logs(root: Path, story: RunStory) -> Iterator[Artifact]:
+    """What commands said in this run's attempts, each file as it is: it was redacted as written."""
+    for task, number in _in_order(story):
+        folder = root / LOGS / task / attempt_folder(number)
+        for path in sorted(folder.rglob("*.log")):
+            found = path.lstat()
+            if not stat.S_ISREG(found.st_mode):
+                continue
+            shown = f"verification/logs/{task}/{attempt_folder(number)}/"
+            name = shown + path.relative_to(folder).as_posix()
+            large = found.st_size > _LARGEST
+            yield Artifact(name, b"" if large else path.read_bytes(), too_large=large)
+
+
+def _in_order(story: RunStory) -> list[tuple[str, int]]:
+    return sorted(story.attempts)

@@ -1,0 +1,150 @@
+"""`runner artifacts`: what runs left, in the store: listed, fetched, pushed by hand."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.progress_notice import patience
+from runner.errors import ExitCode, RunnerError
+from runner.project import Project
+from runner.report.documents import document
+from runner.report.table import table
+from runner.text.display import display
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.artifacts.artifact_export import Exported
+    from runner.app.artifacts.artifact_list import Fetched, Listed
+
+_EPILOG = """\
+With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a process of its own stores what each
+run and each ship left once it is over: patches, analysis, logs and reports of the proofs, the
+journal, and metadata.json with all digests. No run waits for it. What is stored is never written
+again; what the secret scan refuses stays here, and is told.
+
+examples:
+  runner artifacts list
+  runner artifacts get --to kept
+  runner artifacts get 019a2 patches/final.patch --to kept
+  runner artifacts push
+"""
+
+
+def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+    """What `runner artifacts` takes."""
+    del name
+    parser.epilog = _EPILOG
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    listing = commands.add_parser("list", help="what is stored, and what waits", allow_abbrev=False)
+    listing.add_argument(
+        "run", nargs="?", default="", metavar="RUN", help="the beginning of its id"
+    )
+    listing.add_argument("--remote", action="store_true", help="ask the store, not the journal")
+    getting = commands.add_parser("get", help="fetch a run's files", allow_abbrev=False)
+    getting.add_argument(
+        "run", nargs="?", default="", metavar="RUN", help="the beginning of its id; else the last"
+    )
+    getting.add_argument("paths", nargs="*", metavar="PATH", help="single files; else all")
+    getting.add_argument(
+        "--to", default="", metavar="FOLDER", help="where to (default: the run's id)"
+    )
+    pushing = commands.add_parser("push", help="store now what waits", allow_abbrev=False)
+    pushing.add_argument("--quiet", action="store_true", help="say nothing but what went wrong")
+    for one in (listing, getting, pushing):
+        one.add_argument("--json", action="store_true", help="one JSON document")
+        one.add_argument("--store", metavar="PLACE", help="another store than the one that is set")
+        one.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """List, fetch or store. Raises RunnerError where no store is set, or it is away."""
+    flags = {"task_graph": given.task_graph, "artifacts_store": given.store}
+    needed = given.command == "push"
+    project = Project.open(
+        Path.cwd(), environ, {k: v for k, v in flags.items() if v}, plan_needed=needed
+    )
+    if given.command == "list":
+        return _list(given, project)
+    return _get(given, project) if given.command == "get" else _push(given, project)
+
+
+def _list(given: argparse.Namespace, project: Project) -> ExitCode:
+    from runner.app.artifacts.artifact_export import read_trouble, store_name
+    from runner.app.artifacts.artifact_list import list_artifacts
+
+    with patience("asking the artifact store"):
+        found = list_artifacts(project, given.run, remote=given.remote)
+    trouble = read_trouble(project)
+    if given.json:
+        where = store_name(project)
+        print(document("artifact-list", store=where, trouble=trouble, artifacts=found), end="")
+        return ExitCode.OK
+    if trouble:
+        print(f"note: {display(trouble)}; runner artifacts push", file=sys.stderr)
+    if not found:
+        said = "nothing is stored yet" if project.settings.artifacts_store else "no store is set"
+        print(said, file=sys.stderr)
+        return ExitCode.OK
+    print(table(("run", "file", "", "bytes", "sha256"), [_row(one) for one in found]), end="")
+    return ExitCode.OK
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    state = f"{one.state}: {display(one.why)}" if one.why else one.state
+    size = str(one.bytes) if one.bytes else ""
+    return (one.run[:13], display(one.path), state, size, one.sha256[:12])
+
+
+def _get(given: argparse.Namespace, project: Project) -> ExitCode:
+    from runner.app.artifacts.artifact_list import fetch_artifacts
+
+    run, paths = given.run, list(given.paths)
+    if "/" in run or "." in run:  # a path alone: of the last run
+        run, paths = "", [run, *paths]
+    with patience("fetching"):
+        to = Path.cwd() / (given.to or f"artifacts-{run[:13] or 'last'}")
+        got = fetch_artifacts(project, run, paths, to)
+    if given.json:
+        print(document("artifacts-fetched", **_facts(got)), end="")
+    else:
+        count = plural(len(got.paths), "file")
+        print(f"{count} of run {got.run[:13]}, {got.bytes} bytes, in {got.folder}")
+    return ExitCode.OK
+
+
+def _facts(got: Fetched) -> dict[str, object]:
+    return {"run": got.run, "folder": got.folder, "paths": got.paths, "bytes": got.bytes}
+
+
+def _push(given: argparse.Namespace, project: Project) -> ExitCode:
+    from runner.app.artifacts.artifact_export import export_artifacts, summarise
+
+    def say(line: str) -> None:
+        if not (given.quiet or given.json):
+            print(line, file=sys.stderr, flush=True)
+
+    done = export_artifacts(project, say)
+    if given.json:
+        print(document("artifacts-pushed", **_pushed(done)), end="")
+    elif not given.quiet:
+        print(summarise(done))
+        for one in done.refused:
+            print(f"  kept back: {display(one.path)}: {display(one.why)}")
+    if done.standing:
+        raise RunnerError(
+            f"{plural(len(done.standing), 'object')} of other bytes stand there, and stay",
+            detail="\n".join(f"  {display(key)}" for key in done.standing),
+            hint="another prefix: [artifacts] store; nothing was overwritten",
+            code=ExitCode.CONFLICT,
+        )
+    return ExitCode.OK
+
+
+def _pushed(done: Exported) -> dict[str, object]:
+    return {one.name: getattr(done, one.name) for one in fields(done)}
