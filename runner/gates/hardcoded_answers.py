@@ -129,14 +129,20 @@ def _names_of(table: int, source: Source) -> frozenset[str]:
 
 
 def tell_constant(head: Head, tests: Sequence[Source]) -> str:
-    """What to say of a function that gives what a test expects and looks at nothing."""
+    """What to say of a function that looks at nothing it is given.
+
+    Of a method, whose shape others may decide, only where it gives what a test expects.
+    """
     forms = {_form(one) for one in head.gives}
-    form = forms.pop() if len(forms) == 1 else None
-    if form is None or form.casefold() in _PLAIN or head.parameters & head.used:
+    said = forms - {None}
+    plain = len(said) == len(forms) and all(one.casefold() in _PLAIN for one in said if one)
+    if plain or head.parameters & head.used:
         return ""
-    if not any(form in one.places for one in tests):
-        return ""
-    return f"{head.name} gives {form[:40]!r} whatever it is given, which is what its tests expect"
+    idle = ", ".join(sorted(head.parameters))
+    form = said.pop() if len(said) == 1 == len(forms) else None
+    if form and any(form in one.places for one in tests):
+        return f"{head.name} gives {form[:40]!r} whatever it is given, which its tests expect"
+    return f"{head.name} gives the same whatever {idle} is" if head.is_alone else ""
 
 
 def _form(expression: str) -> str | None:
@@ -144,6 +150,8 @@ def _form(expression: str) -> str | None:
     source = Source(expression, hashes=False)
     if not source.tokens:
         return None
+    if len(source.tokens) == 1 and source.tokens[0].said.casefold() in _PLAIN:
+        return source.tokens[0].said.casefold()
     form, end = source.value_at(0)
     return form if end == len(source.tokens) else None
 

@@ -70,9 +70,27 @@ CONSTANTS = {
 def test_a_constant_that_a_test_expects_is_told_where_nothing_given_is_looked_at(tmp_path, case):
     ((severity, message),) = said(tmp_path, *case)
     assert severity is Severity.QUESTION
-    assert "whatever it is given, which is what its tests expect" in message
+    assert "whatever it is given, which its tests expect" in message
     ((severity, _),) = said(tmp_path, *case, mutation="warn")
     assert severity is Severity.WARNING
+
+
+SAME = {
+    "by a name": ("shop.py", "_ONE = 'AL'\ndef initials(name):\n    return _ONE\n", TESTS),
+    "put together": (
+        "roman.go",
+        'func Roman(n int) string {\n\treturn fmt.Sprintf("X%s", "IV")\n}\n',
+        GO,
+    ),
+    "computed": ("shop.js", "const hamming = (a, b) => Math.max(1, 3);\n", SCRIPT),
+}
+
+
+@pytest.mark.parametrize("case", SAME.values(), ids=SAME)
+def test_a_function_that_never_looks_at_what_it_is_given_is_told(tmp_path, case):
+    ((severity, message),) = said(tmp_path, *case)
+    assert severity is Severity.QUESTION
+    assert "gives the same whatever" in message
 
 
 ALL_KNOWN = {
@@ -148,7 +166,11 @@ LEFT_ALONE = {
         "class Name(Base):\n    def initials(self, name):\n        return 'AL'\n",
         TESTS,
     ),
-    "no test expects it": ("shop.py", "def initials(name):\n    return 'other'\n", TESTS),
+    "a method no test expects it of": (
+        "shop.py",
+        "class Shop:\n    def initials(self, name):\n        return 'other'\n",
+        TESTS,
+    ),
     "no test names it": ("shop.py", "def other(name):\n    return 'AL'\n", TESTS),
 }
 
