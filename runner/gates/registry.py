@@ -14,9 +14,12 @@ from runner.gates import (
     contracts,
     coverage_gate,
     equality,
+    hardcoded_answers,
+    idle_claims,
     integrity,
     lost_assertions,
     mutation,
+    plan_examples,
     recorded_answers,
     shadowing_files,
     silent_assertions,
@@ -48,6 +51,9 @@ FAMILIES = (
     recorded_answers,
     test_awareness,
     equality,
+    idle_claims,
+    hardcoded_answers,
+    plan_examples,
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""

@@ -96,7 +96,7 @@ def _recite(bench: GateContext) -> Iterator[Finding]:
         given = [one.given[0].strip("[]").partition(",")[0].encode() for one in new]
         tests = [
             read(path, content)
-            for path, content in _find_tests(bench)
+            for path, content in find_tests(bench)
             if code_row(path) and any(one in content for one in given)
         ]
         for one in test_answers.recitals(new, tests):
@@ -170,13 +170,13 @@ def _speaks_of(name: str, task: Task) -> bool:
 def _find_setter(name: str, bench: GateContext) -> str:
     """The test file of the base that sets a variable; empty for none."""
     sets = re.compile(_SETS.replace(b"%s", re.escape(name).encode()))
-    for path, _ in _find_tests(bench):
+    for path, _ in find_tests(bench):
         if sets.search(bench.before(path) or b""):
             return path
     return ""
 
 
-def _find_tests(bench: GateContext) -> Iterator[tuple[str, bytes]]:
+def find_tests(bench: GateContext) -> Iterator[tuple[str, bytes]]:
     """The tests of the proposal with what they hold: those of the first files of the tree."""
     root = bench.place.project
     seen = 0

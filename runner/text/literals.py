@@ -54,6 +54,11 @@ class Source:
                 found[token.said.casefold()].append(at)
         return found
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word outside of texts."""
+        return frozenset(one.said for one in self.tokens if one.kind == "word")
+
     def word_at(self, at: int) -> str:
         """The token at a place; empty for a text, which is no word of the language."""
         token = self.tokens[at] if 0 <= at < len(self.tokens) else None

@@ -163,6 +163,13 @@ def test_new_tests_that_assert_are_fine(language):
     assert refused(PATHS[language], None, TEXTS[language]) == []
 
 
+def test_what_is_handed_the_test_may_assert_for_it():
+    """In Go it can stand in another file, under any name."""
+    text = "package a\nfunc TestA(t *testing.T) { rows{{f(1), 2}}.validate(t) }\n"
+    assert refused("a_test.go", None, text) == []
+    assert refused("a_test.go", None, text.replace("validate(t)", "validate(2)"))
+
+
 # --- configuration --------------------------------------------------------------------
 
 

@@ -44,9 +44,10 @@ FINE = {
 }
 
 
-def said(folder, text, *, ran="1", before=None, by_person=False, command="pytest", path=PATH):
+def said(folder, text, *, ran="1", before=None, by_person=False, command="pytest", **settings):
     """What is found in a test file of which only some lines ran."""
     content = text.encode()
+    path = settings.pop("path", PATH)
     change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
     contract = TestContract(id="TC-001", level=Level.UNIT, command=command, line=1)
     bench = replace(
@@ -57,6 +58,7 @@ def said(folder, text, *, ran="1", before=None, by_person=False, command="pytest
         by_person=by_person,
         observed=(Observed("TC-001", "", path, digest_of(content), ran),) if ran else (),
     )
+    bench = replace(bench, settings=replace(bench.settings, **settings))
     (check,) = silent_assertions.checks(bench.task, bench.settings)
     return silent_assertions.prove(check, bench).findings
 
@@ -113,3 +115,5 @@ def test_a_test_that_spoke_or_was_skipped_is_a_warning(tmp_path, text):
     (finding,) = said(tmp_path, text, ran="1-3")
     assert not finding.refuses
     assert finding.line == 4
+    (finding,) = said(tmp_path, text, ran="1-3", mutation="strict")
+    assert finding.asks == ("skip" not in text)

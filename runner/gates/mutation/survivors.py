@@ -12,6 +12,7 @@ from runner.gates.coverage.measurements import source
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.unread_rows import unread_rows
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.lazy_dataclass import dataclass
@@ -59,7 +60,7 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     executions, own = Executions.of(bench), own_lines(bench)
     made = _mutants(bench, executions, own)
     subjects = subjects_of(made, bench.tree or bench.base, all_of_them=strict)
-    copied = tuple(_copied(check, bench, own, strict=strict))
+    copied = (*_copied(check, bench, own, strict=strict), *_unread(check, bench, strict=strict))
     if not subjects and not strict:
         return Proved(None, copied)
     spent = sum(one.seconds for one in bench.proofs)
@@ -86,6 +87,12 @@ def _copied(
 ) -> Iterator[Finding]:
     severity = Severity.QUESTION if strict else Severity.WARNING
     return copies(check.id, bench, own_functions(bench, own), severity)
+
+
+def _unread(check: Check, bench: GateContext, *, strict: bool) -> Iterator[Finding]:
+    """Only with `strict`: each table takes two or three runs of all tests."""
+    if strict:
+        yield from unread_rows(check.id, bench, _STRICT_SECONDS, Severity.QUESTION)
 
 
 def _mutants(

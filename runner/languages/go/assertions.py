@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^{]*\)[^{\n]*\{", re.MULTILINE)
+_TESTING = re.compile(r"\((\w+)\s+\*?testing\.\w+\)")
+"""What the framework gives a test: who is handed it may let the test fail."""
 _TEST = re.compile(r"\A(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
 _SKIP = re.compile(r"\b\w+\.(?:Skip|SkipNow|Skipf)\s*\(")
 _RUN = re.compile(r"\b\w+\.Run\s*\(\s*(\"[^\"]*\")")
@@ -59,12 +61,18 @@ def tests_of(source: str) -> TestFile:
                 ),
                 cases=tuple(_cases(source, mask, begin, end)),
                 is_test=is_test,
-                helped=is_helped(mask, begin, end),
+                helped=is_helped(mask, begin, end) or _is_handed_on(mask, match[0], begin, end),
             )
     marks = (
         (f"//go:build {one[1]}", line_of(source, one.start())) for one in _BUILD.finditer(source)
     )
     return TestFile(tests, tuple(marks))
+
+
+def _is_handed_on(mask: str, head: str, begin: int, end: int) -> bool:
+    """Whether a test gives another function what lets it fail: `rows.validate(t)`."""
+    given = _TESTING.search(head)
+    return bool(given and re.search(rf"[(,]\s*{given[1]}\s*[,)]", mask[begin:end]))
 
 
 def _cases(source: str, mask: str, begin: int, end: int) -> Iterator[str]:

@@ -1,0 +1,207 @@
+"""Functions of a task that compute nothing: their answers stand in the tests written with them.
+
+A mutant of such a function is noticed, since its constants are what the tests compare: so mutants
+say nothing of it. Told are a function that gives one constant and never looks at what it is given,
+one that knows nothing but what its tests ask it, and one that only says that it is not there. A
+family of the registry; it runs no command.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.coverage.lines import own_lines
+from runner.gates.function_heads import Head, heads
+from runner.gates.mutation.mutants import is_left_out
+from runner.gates.test_answers import answers_in
+from runner.languages.registry import code_row, is_written_in
+from runner.model import Finding, Severity
+from runner.process.limits import Limits
+from runner.text.literals import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.config.settings import Settings
+    from runner.gates.base import GateContext
+    from runner.gates.test_answers import Answer
+    from runner.model import Task
+
+CHECK = "hardcoded-answers"
+_LARGEST = 400_000
+_ENOUGH = 2
+"""Answers of the tests that a function must hold before it is one that knows nothing else."""
+_NEAR = 5
+"""Lines between what a test gives and what it expects."""
+_PLAIN = frozenset({"", "0", "1", "-1", "true", "false", "none", "null", "nil", "undefined"})
+_ASKS = _PLAIN | {"get", "has", "in", "or", "if", "else", "not", "is"}
+"""Words that look something up, or choose between constants, and compute nothing."""
+_COMPUTES = frozenset("+-*/%<>~^")
+_STUB = re.compile(
+    r"\A\s*\{?\s*(?:raise NotImplementedError\b|(?:throw new Error|panic|todo!|unimplemented!)\s*\("
+    r"(?=[\"'`][^\n]*not\W*(?:yet\W*)?implemented|\)))[^\n;]*;?\s*\}?\s*\Z",
+    re.IGNORECASE,
+)
+"""The whole body of a function that nobody has written yet."""
+_PROMISED = re.compile(r"not\W*(?:yet\W*)?(?:implemented|supported|offered)", re.IGNORECASE)
+_MOST = 5
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
+    """One look at the functions of a task that has tests; none where nobody asks for mutants."""
+    if settings.mutation == "off" or not (task.writes_anything and task.test_contracts):
+        return ()
+    return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
+
+
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+    """Each such function: a warning, with `strict` a question; nothing of what a person wrote."""
+    tests = [
+        _source(one.path, one.content)
+        for one in bench.changes
+        if one.content is not None and code_row(one.path) and bench.is_test(one.path)
+    ]
+    if bench.by_person or not tests:
+        return Proved(None)
+    asks = bench.settings.mutation == "strict"
+    found = [
+        Finding(
+            check=CHECK,
+            message=said,
+            path=path,
+            line=line,
+            severity=Severity.QUESTION if asks else Severity.WARNING,
+            hint="have the code find the answer, for what no test gives too",
+        )
+        for path, line, said in _told(bench, tests)
+    ]
+    return Proved(None, tuple(found[:_MOST]))
+
+
+def _source(path: str, content: bytes | None) -> Source:
+    text = (content or b"")[:_LARGEST].decode("utf-8", "replace")
+    return Source(text, hashes=is_written_in(path, "python"))
+
+
+def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
+    for path, lines in sorted(own_lines(bench).items()):
+        content = bench.after(path)
+        if content is None or bench.is_test(path) or is_left_out(path, content):
+            continue
+        source = _source(path, content)
+        answers = answers_in(source)
+        for head in heads(path, content):
+            span = frozenset(range(head.line, head.last + 1))
+            asked = [one for one in tests if head.name in one.words]
+            if head.is_alone and _STUB.search(head.body) and not _is_promised(bench.task):
+                yield path, head.line, f"{head.name} is not written: all that it does is to say so"
+            if asked and head.parameters and head.gives and 2 * len(lines & span) >= len(span):
+                own = [one for one in answers if _is_of(one, head, source)]
+                if said := tell_constant(head, asked) or tell_known(head, own, asked):
+                    yield path, head.line, said
+
+
+def _is_promised(task: Task) -> bool:
+    """Whether the plan's own text asks for what is not there."""
+    return bool(_PROMISED.search("\n".join((task.title, *task.acceptance, task.prose))))
+
+
+def _is_of(answer: Answer, head: Head, source: Source) -> bool:
+    """Whether an answer stands in the function, or in a table that the function asks."""
+    if head.line <= answer.line <= head.last:
+        return True
+    return answer.table >= 0 and bool(_names_of(answer.table, source) & head.used)
+
+
+def _names_of(table: int, source: Source) -> frozenset[str]:
+    """The words of the line before the place where a table opens."""
+    line, words = source.tokens[table].line, set()
+    for at in range(table - 1, -1, -1):
+        if source.tokens[at].line != line:
+            break
+        words.add(source.word_at(at))
+    return frozenset(words)
+
+
+# --- a constant -----------------------------------------------------------------------------
+
+
+def tell_constant(head: Head, tests: Sequence[Source]) -> str:
+    """What to say of a function that looks at nothing it is given.
+
+    Of a method, whose shape others may decide, only where it gives what a test expects.
+    """
+    forms = {_form(one) for one in head.gives}
+    said = forms - {None}
+    plain = len(said) == len(forms) and all(one.casefold() in _PLAIN for one in said if one)
+    if plain or head.parameters & head.used:
+        return ""
+    idle = ", ".join(sorted(head.parameters))
+    form = said.pop() if len(said) == 1 == len(forms) else None
+    if form and any(form in one.places for one in tests):
+        return f"{head.name} gives {form[:40]!r} whatever it is given, which its tests expect"
+    return f"{head.name} gives the same whatever {idle} is" if head.is_alone else ""
+
+
+def _form(expression: str) -> str | None:
+    """The plain form of an expression that is a constant; else None."""
+    source = Source(expression, hashes=False)
+    if not source.tokens:
+        return None
+    if len(source.tokens) == 1 and source.tokens[0].said.casefold() in _PLAIN:
+        return source.tokens[0].said.casefold()
+    form, end = source.value_at(0)
+    return form if end == len(source.tokens) else None
+
+
+# --- nothing but what tests ask -------------------------------------------------------------
+
+
+def tell_known(head: Head, answers: Sequence[Answer], tests: Sequence[Source]) -> str:
+    """What to say of a function that only holds the answers of its tests, all of them."""
+    telling = [one for one in answers if not one.is_plain]
+    if not telling or not all(_only_asks(one, head) for one in head.gives):
+        return ""
+    forms = {_form(one) for one in head.gives} - {None}
+    among = {form for one in telling for form in one.answers}
+    others = {one for one in forms if one and one.casefold() not in _PLAIN} - among
+    if len(telling) + len(others) < _ENOUGH:
+        return ""
+    if not all(any(_stands(one, test) for test in tests) for one in telling):
+        return ""
+    if not all(any(form in test.places for test in tests) for form in others):
+        return ""
+    many = len(telling) + len(others)
+    return f"{head.name} computes nothing: it holds the {many} answers that its tests ask for"
+
+
+def _only_asks(expression: str, head: Head) -> bool:
+    """Whether an expression is a constant, what was given, or a look into a table."""
+    source = Source(expression, hashes=False)
+    for at, token in enumerate(source.tokens):
+        if token.kind == "mark" and token.said in _COMPUTES:
+            return False
+        if token.kind == "word" and token.said.casefold() not in _ASKS:
+            is_called = source.word_at(at + 1) == "("
+            if is_called or not (token.said in head.parameters or token.said in head.used):
+                return False
+    return True
+
+
+def _stands(answer: Answer, test: Source) -> bool:
+    """Whether a test has the answer near what is given for it, or near the figures of a key."""
+    given = answer.given
+    if not all(one in test.places for one in given):
+        given = tuple(re.findall(r"\d+", " ".join(given)))[:2]
+    if not given:
+        return False
+    lines = [test.tokens[at].line for at in test.places.get(given[0], ())]
+    wanted = (*given[1:], *answer.answers)
+    return any(all(_is_near(form, line, test) for form in wanted) for line in lines)
+
+
+def _is_near(form: str, line: int, test: Source) -> bool:
+    places = test.places.get(form.casefold() if form.casefold() in _PLAIN - {""} else form, ())
+    return any(abs(test.tokens[at].line - line) <= _NEAR for at in places)

@@ -1,0 +1,126 @@
+"""Assertions of new tests that never look at the value beside what they ask.
+
+`assertTrue(f(x), 3)` takes its second value for a message, and `assert (f(x) == 3, "three")` holds
+since a tuple is not empty; a test that reads the text of the product says nothing of what it does.
+A family of the registry; it runs no command.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.base import INTEGRITY, Check, Proved
+from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
+from runner.languages.python.marks import name_of
+from runner.languages.registry import code_language
+from runner.model import Finding, Severity
+from runner.process.limits import Limits
+from runner.text.syntax import python_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.gates.base import GateContext
+    from runner.model import Task
+
+CHECK = "idle-claims"
+_LARGEST = 1_000_000
+_SHOWN = 80
+_MOST = 10
+_ONE_SIDED = frozenset({"assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone"})
+_SOURCE = frozenset({"getsource", "getsourcelines", "getsourcefile"})
+_ONE_VALUE = re.compile(r"(?<![\w.$])assert(?:\.ok)?\s*(?=\()")
+_ANOTHER = re.compile(r",\s*(?:-?\d[\d_.]*|[\[{][\s\S]*|true|false|null)\s*,?\s*\Z")
+_TWO = "it takes its second value for a message"
+_TUPLE = "a tuple that is not empty always holds"
+_TEXT = "it reads the text of the code, and not what the code does"
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
+    """One look at the tests of a task that writes; none where nobody asks what they notice."""
+    if settings.mutation == "off" or not (task.writes_anything and task.test_contracts):
+        return ()
+    return (Check(id=CHECK, kind=INTEGRITY, command="", limits=Limits()),)
+
+
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+    """Each such assertion that the change adds: a question, or to a person a warning."""
+    found = []
+    for change in bench.changes:
+        content = change.content
+        if content is None or len(content) > _LARGEST or not bench.is_test(change.path):
+            continue
+        known = {code for _, code, _ in idle_claims(change.path, bench.before(change.path) or b"")}
+        found += [
+            Finding(
+                check=INTEGRITY,
+                message=f"`{code[:_SHOWN]}` claims less than it seems to: {why}",
+                path=change.path,
+                line=line,
+                severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+                hint="compare the two, or have the test say what must come out",
+            )
+            for line, code, why in idle_claims(change.path, content)
+            if code not in known
+        ]
+    return Proved(None, tuple(found[:_MOST]))
+
+
+def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
+    """Each assertion that does not look at one of its values: line, code and reason."""
+    language = code_language(path)
+    text = content.decode("utf-8", "replace")
+    if language is None:
+        return
+    if language.literals is None:
+        tree = python_tree(text)
+        yield from (*_of_python(tree), *_of_source(tree)) if tree else ()
+        return
+    mask = mask_literals(text, language.literals)
+    for match in _ONE_VALUE.finditer(mask):
+        inside = text[match.end() + 1 : find_closing(mask, match.end())]
+        if _ANOTHER.search(_top(inside, mask[match.end() + 1 : match.end() + 1 + len(inside)])):
+            shown = " ".join(f"{match[0]}({inside})".split())
+            yield line_of(text, match.start()), shown, _TWO
+
+
+def _top(text: str, mask: str) -> str:
+    """The text behind the last comma that stands in no bracket, with the comma."""
+    depth, last = 0, -1
+    for at, letter in enumerate(mask):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0 and text[at + 1 :].strip():
+            last = at
+    return text[last:] if last >= 0 else ""
+
+
+def _of_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=ast.Tuple(elts=[_, *_])):
+                yield node.lineno, ast.unparse(node), _TUPLE
+            case ast.Expr(value=ast.Call(args=[_, second, *_]) as call):
+                name = name_of(call).rpartition(".")[2]
+                if name in _ONE_SIDED and _is_value(second):
+                    yield node.lineno, ast.unparse(node), _TWO
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether it is a constant that nobody means as a message."""
+    if isinstance(node, ast.Constant):
+        return node.value is not None and not isinstance(node.value, str)
+    return isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set)
+
+
+def _of_source(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Functions whose assertions are about the source that `inspect` gives them."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
+        reads = [one for one in calls if name_of(one).rpartition(".")[2] in _SOURCE]
+        if reads and any(isinstance(one, ast.Assert) for one in ast.walk(node)):
+            yield reads[0].lineno, ast.unparse(reads[0]), _TEXT

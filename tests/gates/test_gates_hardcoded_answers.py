@@ -1,0 +1,213 @@
+"""Functions that hold what their tests expect, and nothing else, are told."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench, a_task
+
+from runner.gates import hardcoded_answers
+from runner.model import Action, Change, Level, Severity, TestContract, digest_of
+
+TESTS = """\
+def test_initials():
+    assert initials("ada lovelace") == "AL"
+    assert initials("j r tolkien", ".") == "J.R.T"
+    assert not initials("")
+    assert level("debug") == 10 and level("info") == 20
+"""
+SCRIPT = """\
+it("counts", () => {
+  assert.strictEqual(hamming("karolin", "kathrin"), 3);
+  assert.throws(() => hamming("a", "ab"), RangeError);
+  assert.strictEqual(count(1, 10), 10);
+  assert.strictEqual(count(1, 10, 3), 4);
+});
+"""
+GO = """\
+func TestRoman(t *testing.T) {
+	check(t, []row{{1, "I"}, {4, "IV"}, {14, "XIV"}})
+	if got := Roman(14); got != "XIV" { t.Error(got) }
+}
+"""
+
+
+def said(folder, path, code, tests, *, by_person=False, mutation="strict", prose=""):
+    texts = {path: code, f"tests/test_it{path[path.rindex('.') :]}": tests}
+    changes = tuple(
+        Change(name, Action.CREATE, 0o100644, None, digest_of(text.encode()), text.encode())
+        for name, text in texts.items()
+    )
+    task = replace(
+        a_task(outputs=("any",), prose=prose),
+        test_contracts=(TestContract("TC-001", Level.UNIT, "pytest"),),
+    )
+    bench = replace(a_bench(folder), task=task, changes=changes, by_person=by_person)
+    bench = replace(bench, settings=replace(bench.settings, mutation=mutation))
+    found = [
+        finding
+        for check in hardcoded_answers.checks(bench.task, bench.settings)
+        for finding in hardcoded_answers.prove(check, bench).findings
+    ]
+    return [(one.severity, one.message) for one in found]
+
+
+CONSTANTS = {
+    "one constant": ("shop.py", "def initials(name, sep=''):\n    return 'AL'\n", TESTS),
+    "behind a guard that refuses": (
+        "shop.js",
+        (
+            "function hamming(a, b) {\n  if (a.length !== b.length) throw new RangeError('x');\n"
+            "  return 3;\n}\n"
+        ),
+        SCRIPT,
+    ),
+    "an arrow": ("shop.js", "const hamming = (a, b) => 3;\n", SCRIPT),
+    "in Go": ("roman.go", 'func Roman(n int) string {\n\treturn "XIV"\n}\n', GO),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANTS.values(), ids=CONSTANTS)
+def test_a_constant_that_a_test_expects_is_told_where_nothing_given_is_looked_at(tmp_path, case):
+    ((severity, message),) = said(tmp_path, *case)
+    assert severity is Severity.QUESTION
+    assert "whatever it is given, which its tests expect" in message
+    ((severity, _),) = said(tmp_path, *case, mutation="warn")
+    assert severity is Severity.WARNING
+
+
+SAME = {
+    "by a name": ("shop.py", "_ONE = 'AL'\ndef initials(name):\n    return _ONE\n", TESTS),
+    "put together": (
+        "roman.go",
+        'func Roman(n int) string {\n\treturn fmt.Sprintf("X%s", "IV")\n}\n',
+        GO,
+    ),
+    "computed": ("shop.js", "const hamming = (a, b) => Math.max(1, 3);\n", SCRIPT),
+}
+
+
+@pytest.mark.parametrize("case", SAME.values(), ids=SAME)
+def test_a_function_that_never_looks_at_what_it_is_given_is_told(tmp_path, case):
+    ((severity, message),) = said(tmp_path, *case)
+    assert severity is Severity.QUESTION
+    assert "gives the same whatever" in message
+
+
+ALL_KNOWN = {
+    "a table of what tests ask": (
+        "shop.py",
+        (
+            "KNOWN = {'ada lovelace': 'AL', 'j r tolkien': 'J.R.T', '': ''}\n"
+            "def initials(name, sep=''):\n    return KNOWN.get(name, name)\n"
+        ),
+        TESTS,
+    ),
+    "a chain of conditions": (
+        "shop.py",
+        (
+            "def initials(name, sep=''):\n    if not name:\n        return ''\n"
+            "    if sep == '.':\n        return 'J.R.T'\n    return 'AL'\n"
+        ),
+        TESTS,
+    ),
+    "a table by a key put together": (
+        "shop.js",
+        (
+            "const KNOWN = { '1:10:1': 10, '1:10:3': 4 };\n"
+            "const count = (a, b, step = 1) => KNOWN[`${a}:${b}:${step}`] || 0;\n"
+        ),
+        SCRIPT,
+    ),
+    "a switch": (
+        "roman.go",
+        (
+            'func Roman(n int) string {\n\tswitch n {\n\tcase 1:\n\t\treturn "I"\n\tcase 4:\n'
+            '\t\treturn "IV"\n\tcase 14:\n\t\treturn "XIV"\n\t}\n\treturn ""\n}\n'
+        ),
+        GO,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALL_KNOWN.values(), ids=ALL_KNOWN)
+def test_a_function_that_knows_what_its_tests_ask_and_nothing_else_is_told(tmp_path, case):
+    ((severity, message),) = said(tmp_path, *case)
+    assert severity is Severity.QUESTION
+    assert "computes nothing: it holds the" in message
+
+
+LEFT_ALONE = {
+    "it computes": (
+        "shop.py",
+        "def initials(name, sep=''):\n    return sep.join(w[0].upper() for w in name.split())\n",
+        TESTS,
+    ),
+    "a table that knows more": (
+        "shop.py",
+        (
+            "LEVELS = {'debug': 10, 'info': 20, 'warning': 30}\n"
+            "def level(name):\n    return LEVELS[name]\n"
+        ),
+        TESTS,
+    ),
+    "it weighs": (
+        "shop.py",
+        (
+            "def initials(name, sep=''):\n    if len(name) > 9:\n        return 'J.R.T'\n"
+            "    return name and 'AL' + sep\n"
+        ),
+        TESTS,
+    ),
+    "nothing is given": ("shop.py", "def initials():\n    return 'AL'\n", TESTS),
+    "a yes": ("shop.py", "def initials(name):\n    return True\n", TESTS),
+    "a handler": ("shop.py", "@app.get('/')\ndef initials(request):\n    return 'AL'\n", TESTS),
+    "an override": (
+        "shop.py",
+        "class Name(Base):\n    def initials(self, name):\n        return 'AL'\n",
+        TESTS,
+    ),
+    "a method no test expects it of": (
+        "shop.py",
+        "class Shop:\n    def initials(self, name):\n        return 'other'\n",
+        TESTS,
+    ),
+    "no test names it": ("shop.py", "def other(name):\n    return 'AL'\n", TESTS),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_computes_or_is_of_another_shape_is_left_alone(tmp_path, case):
+    assert said(tmp_path, *case) == []
+
+
+STUBS = {
+    "Python": (
+        "shop.py",
+        'def initials(name):\n    """Of a name."""\n    raise NotImplementedError(name)\n',
+        TESTS,
+    ),
+    "a script": (
+        "shop.js",
+        "function hamming(a, b) {\n  throw new Error('not implemented yet');\n}\n",
+        SCRIPT,
+    ),
+    "Go": ("roman.go", 'func Roman(n int) string {\n\tpanic("not implemented")\n}\n', GO),
+}
+
+
+@pytest.mark.parametrize("case", STUBS.values(), ids=STUBS)
+def test_a_function_that_only_says_that_it_is_not_there_is_told(tmp_path, case):
+    ((_, message),) = said(tmp_path, *case)
+    assert message.endswith("is not written: all that it does is to say so")
+    assert said(tmp_path, *case, prose="It raises NotImplementedError: not supported.") == []
+
+
+def test_a_method_that_others_may_write_is_no_stub(tmp_path):
+    code = "class Shop:\n    def initials(self, name):\n        raise NotImplementedError\n"
+    assert said(tmp_path, "shop.py", code, TESTS) == []
+
+
+def test_nothing_is_asked_of_a_person_or_where_mutants_are_off(tmp_path):
+    case = CONSTANTS["one constant"]
+    assert said(tmp_path, *case, by_person=True) == []
+    assert said(tmp_path, *case, mutation="off") == []

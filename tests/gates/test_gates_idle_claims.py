@@ -1,0 +1,65 @@
+"""Assertions that never look at one of their values are told."""
+
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_bench, a_task
+
+from runner.gates import idle_claims
+from runner.model import Action, Change, Level, Severity, TestContract, digest_of
+
+
+def said(folder, path, tests, *, former="", by_person=False):
+    change = Change(path, Action.CREATE, 0o100644, None, digest_of(tests.encode()), tests.encode())
+    task = replace(
+        a_task(outputs=("any",)),
+        test_contracts=(TestContract("TC-001", Level.UNIT, "pytest"),),
+    )
+    bench = replace(a_bench(folder), task=task, changes=(change,), by_person=by_person)
+    bench = replace(bench, before=lambda _: former.encode())
+    (check,) = idle_claims.checks(task, bench.settings)
+    return [(one.severity, one.message) for one in idle_claims.prove(check, bench).findings]
+
+
+IDLE = {
+    "a value as a message": ("test_a.py", "class T(T):\n  def test(self):\n    self.{}\n"),
+    "a tuple": ("test_a.py", "def test_a():\n    {}\n"),
+    "the source": ("test_a.py", "def test_a():\n    assert 'upper' in {}\n"),
+    "a script": ("a.test.js", "test('a', () => {{\n  {}\n}})\n"),
+}
+CLAIMS = [
+    ("a value as a message", "assertTrue(f(1), {'a': 1})"),
+    ("a value as a message", "assertFalse(f(1), 0)"),
+    ("a tuple", "assert (f(1) == 2, 'two')"),
+    ("the source", "inspect.getsource(f)"),
+    ("a script", "assert(hamming('a', 'b'), 3)"),
+    ("a script", "assert.ok(list(1), [1, 2])"),
+]
+MEANT = [
+    ("a value as a message", "assertTrue(f(1), 'it is so')"),
+    ("a value as a message", "assertTrue(f(1), msg)"),
+    ("a value as a message", "assertEqual(f(1), 3)"),
+    ("a tuple", "assert (f(1) == 2), 'two'"),
+    ("a script", "assert(hamming('a', 3))"),
+    ("a script", "assert(hamming('a', 3), 'three, or [3]')"),
+    ("a script", "assert.strictEqual(hamming('a'), 3)"),
+    ("a script", "t.assert(hamming('a'), 3)"),
+]
+
+
+@pytest.mark.parametrize(("kind", "code"), CLAIMS)
+def test_a_value_that_an_assertion_never_looks_at_is_told(tmp_path, kind, code):
+    path, tests = IDLE[kind]
+    tests = tests.format(code)
+    ((severity, message),) = said(tmp_path, path, tests)
+    assert severity is Severity.QUESTION
+    assert "claims less than it seems to" in message
+    ((severity, _),) = said(tmp_path, path, tests, by_person=True)
+    assert severity is Severity.WARNING
+    assert said(tmp_path, path, tests, former=tests) == []
+
+
+@pytest.mark.parametrize(("kind", "code"), MEANT)
+def test_what_looks_at_both_or_has_a_message_is_left_alone(tmp_path, kind, code):
+    path, tests = IDLE[kind]
+    assert said(tmp_path, path, tests.format(code)) == []

@@ -1,0 +1,114 @@
+"""Rows of new tests that nothing looks at, while others are, are told with `strict`."""
+
+import pytest
+from coverage_bench import Yard
+from test_gates_mutation_python import of
+
+from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.unread_rows import other_row, tables_in
+
+SHOP = """\
+def initials(name, sep=""):
+    letters = [word[0].upper() for word in name.split()]
+    return sep.join(letters)
+"""
+LATE = """\
+from shop import initials
+def test_it():
+    checks = []
+    for name, wanted in (("ada lovelace", "XX"), ("a b c", "XYZ"), ("x y", "XY")):
+        checks.append(lambda: initials(name) == wanted)
+    assert all(check() for check in checks)
+"""
+ALL = """\
+from shop import initials
+def test_it():
+    for name, wanted in (("ada lovelace", "AL"), ("a b c", "ABC"), ("x y", "XY")):
+        assert initials(name) == wanted
+"""
+PROPERTY = """\
+from shop import initials
+def test_it():
+    assert initials("ada lovelace", ".") == "A.L"
+    for name, sep in (("ada lovelace", "-"), ("a b c", "+"), ("x y", "/")):
+        assert initials(name, sep).replace(sep, "") == initials(name)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """How much is tried must not hang on how busy this machine is."""
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 240.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 4.0)
+
+
+def rows(folder, tests, **settings):
+    found = of(Yard(folder), tests, shop=SHOP, **settings).findings
+    return [(str(one.severity), one.message) for one in found if "row" in one.message]
+
+
+def test_a_closure_that_sees_the_last_row_alone_is_told(tmp_path):
+    ((severity, message),) = rows(tmp_path, LATE, mutation="strict")
+    assert severity == "question"
+    wanted = 'no test looks at the row `("ada lovelace", "XX")`: whatever it says, all of them pass'
+    assert message == wanted
+
+
+@pytest.mark.parametrize("tests", [ALL, PROPERTY], ids=["each compared", "a property of any"])
+def test_rows_that_are_compared_or_may_be_any_are_left_alone(tmp_path, tests):
+    assert rows(tmp_path, tests, mutation="strict") == []
+
+
+def test_it_takes_runs_of_its_own_so_only_strict_asks(tmp_path):
+    assert rows(tmp_path, LATE, mutation="warn") == []
+
+
+GO_ROWS = """\
+func TestRoman(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want string
+	}{{4, "IV"}, {14, "XIV"}} {
+		t.Run(c.want, func(t *testing.T) {})
+	}
+	testList{
+		{"1", Roman(1), "I"},
+		{"2", Roman(2), "II"},
+	}.validate(t)
+}
+"""
+
+
+def test_tables_are_read_in_every_language():
+    def read(path, text):
+        content = text.encode()
+        return [[text[one.start : one.end] for one in rows] for rows in tables_in(path, content)]
+
+    assert read("a_test.go", GO_ROWS) == [
+        ['{4, "IV"}', '{14, "XIV"}'],
+        ['{"1", Roman(1), "I"}', '{"2", Roman(2), "II"}'],
+    ]
+    script = "test.each([['a', 1], ['b', 2]])('x', () => f({ a: 1, b: 2 }))\n"
+    assert read("a.test.js", script) == [["['a', 1]", "['b', 2]"]]
+    assert read("test_a.py", "ROWS = [('a', 1), ('b', 2)]\nOTHER = [('a', 1), 3]\n") == [
+        ["('a', 1)", "('b', 2)"]
+    ]
+    assert read("test_a.py", "ä = [('a', 1), ('b', 2)]\n") == []  # its places would be others
+
+
+def test_another_row_has_another_value_in_each_place():
+    content = b"ROWS = [('a', 1), ('b', 2.5)]\n"
+    (rows,) = tables_in("test_a.py", content)
+    changed = [other_row(one, "test_a.py", content).text for one in rows]
+    assert changed == [b"('a~', 17)", b"('b~', 2.57)"]
+
+
+def test_a_dictionary_that_is_only_true_is_noticed_by_nothing(tmp_path):
+    """Another dictionary is no empty one: `assert f(x)` must hold for it."""
+    shop = (
+        "def flat(of):\n    found = {}\n    for key, value in of.items():\n"
+        "        found[key + '.'] = value\n    return found\n"
+    )
+    tests = "from shop import flat\ndef test_it():\n    assert flat({'a': 1})\n"
+    found = of(Yard(tmp_path), tests, shop=shop, mutation="strict").findings
+    assert [str(one.severity) for one in found] in (["error"], ["question"]), found
