@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    from runner.bridge.bridge_round import BridgeRequest
     from runner.run.review import Asker
 
 _EXAMPLES = """\
 examples:
   GH_TOKEN=… runner bridge github --repo acme/shop            one round
   GH_TOKEN=… runner bridge github --repo acme/shop --follow   until it is ended
+  GH_TOKEN=… runner bridge github --dry-run                   what a round would write
 
 An issue that somebody who may push labels `runner` is drafted into a plan. The plan waits in the
 issue's one comment, for `/runner approve DIGEST` of such a person; then it is built on the branch
@@ -41,6 +43,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--repo", default="", metavar="OWNER/NAME", help="(default: by the remote's address)")
     add("--follow", action="store_true", help="go on, and look again and again")
     add("--every", type=float, default=60, metavar="SECONDS", help="between looks (default: 60)")
+    add("--dry-run", action="store_true", help="tell each call that writes, and make none")
+    add("--sub-issues", action="store_true", help="show tasks as issues below theirs, one way")
     add("--label", default="runner", metavar="NAME", help="by which it is asked (default: runner)")
     add("--remote", default="origin", metavar="NAME", help="of this clone (default: origin)")
     add("--api", default="", metavar="URL", help="of the API (default: https://api.github.com)")
@@ -64,14 +68,35 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.every < _SHORTEST_POLL:
         raise RunnerError("a forge is not asked more than once a second", where="--every")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    http = ForgeHttp(given.api or environ.get("GITHUB_API_URL") or DEFAULT_API, token)
-    forge = GitHub(http, given.repo or _find_repository(project, given.remote))
-    asked = BridgeRequest(given.label, given.remote, project.settings.agents, given.every)
+    api = given.api or environ.get("GITHUB_API_URL") or DEFAULT_API
+    name = given.repo or _find_repository(project, given.remote)
+    agents, has_mirrors = project.settings.agents, given.sub_issues
+    asked = BridgeRequest(given.label, given.remote, agents, given.every, has_mirrors)
+    if given.dry_run and given.follow:
+        raise RunnerError("--dry-run tells of one round", hint="leave --follow out")
+    if given.dry_run:
+        return _rehearse(project, api, token, name, asked)
+    forge = GitHub(ForgeHttp(api, token), name)
     with open_console(project, is_quiet=True) as (observer, asker):
         _require_trust(project, given, asker)
         bridge = Bridge(project, forge, asked, lambda line: print(line, flush=True), observer)
         _end_with_signal(bridge.over)
         return bridge.serve(follow=given.follow)
+
+
+def _rehearse(project: Project, api: str, token: str, name: str, asked: BridgeRequest) -> ExitCode:
+    """One round of which all is told and nothing done: it needs neither trust nor the lease."""
+    from runner.bridge.bridge_round import Bridge
+    from runner.bridge.rehearsal import Rehearsal, RehearsalHttp
+    from runner.commands.answer.draft import open_console
+
+    def tell(line: str) -> None:
+        print(line, flush=True)
+
+    forge = Rehearsal(RehearsalHttp(api, token, tell=tell), name)
+    forge.login = forge.find_login()
+    with open_console(project, is_quiet=True) as (observer, _):
+        return Bridge(project, forge, asked, tell, observer).rehearse()
 
 
 def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | None) -> None:
