@@ -118,7 +118,8 @@ async def _collect(receive: Receive) -> bytes:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _NoWordError(400, "the body has no end")
-        body += message.get("body", b"")
+        piece: bytes = message.get("body", b"")
+        body += piece
         if len(body) > MOST_BODY:
             raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
         if not message.get("more_body"):
