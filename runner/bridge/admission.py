@@ -14,9 +14,9 @@ from runner.bridge.comment_text import read_memory
 from runner.bridge.slash_commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from runner.bridge.forge import Comment, Forge, Issue, LabelEvent
+    from runner.bridge.forge import Comment, Forge, Issue, LabelEvent, Review
     from runner.bridge.slash_commands import SlashCommand
 
 _HEARD = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
@@ -44,16 +44,25 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
     event = asked[-1]
     if event.id == known:
         return Admission(event)
-    edit = forge.find_text_edit(issue.number)
-    changes = [(edit.editor, edit.time)] if edit else []
-    changes += [(one.actor, one.time) for one in events if not one.label]
-    if any(time >= event.time and not forge.may_write(who) for who, time in changes):
+    parts = forge.list_parts(issue.number) if issue.parts else ()
+    if is_changed_since(forge, issue.number, events, event.time) or any(
+        is_changed_since(forge, one.number, forge.list_label_events(one.number), event.time)
+        for one in parts
+    ):
         return Admission(
             event,
             f"The text was changed after the label `{trigger}` was put on, by somebody who may not"
             " push here. Read it; if it is what you want, take the label off and put it on again.",
         )
     return Admission(event)
+
+
+def is_changed_since(forge: Forge, number: int, events: Sequence[LabelEvent], since: str) -> bool:
+    """Whether somebody who may not push changed text, title or parts of an issue since then."""
+    edit = forge.find_text_edit(number)
+    changes = [(edit.editor, edit.time)] if edit else []
+    changes += [(one.actor, one.time) for one in events if not one.label]
+    return any(time >= since and not forge.may_write(who) for who, time in changes)
 
 
 def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[SlashCommand]:
@@ -63,5 +72,15 @@ def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[
         for one in sorted(comments, key=lambda one: one.id)
         if one.id > seen and not one.is_edited and read_memory(one.body) is None
         if one.association in _HEARD and (command := read_command(one)) is not None
+        if forge.may_write(one.author)
+    ]
+
+
+def find_reviews(forge: Forge, reviews: Iterable[Review], seen: int) -> list[Review]:
+    """Reviews after the review `seen` in which people who may push ask for changes."""
+    return [
+        one
+        for one in reviews
+        if one.id > seen and one.wants_changes and one.association in _HEARD
         if forge.may_write(one.author)
     ]

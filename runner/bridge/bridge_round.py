@@ -6,11 +6,15 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+from runner import effects
+from runner.app.forge_wake import find_bridge_folder, take_wake
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.issue_clone import IssueClone
 from runner.bridge.issue_work import AGAIN, IssueWork
+from runner.bridge.rehearsal import RehearsedClone
 from runner.bridge.status_comment import Stage
 from runner.errors import ExitCode, RunnerError, worst
 from runner.journal.lock import RunLock
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
 LEASE = "runner-bridge"
 """The name of the lease: one bridge at a time serves a repository."""
 
+_LISTENS, _SOONEST = 1.0, 5.0
+"""Seconds between looks whether the forge has news; and, however much it has, between rounds."""
+
 
 @dataclass(frozen=True, slots=True)
 class BridgeRequest:
@@ -42,6 +49,8 @@ class BridgeRequest:
     """Issues that are worked on at once."""
     poll: float
     """Seconds between rounds, and between looks at an issue while something is built for it."""
+    has_mirrors: bool = False
+    """Whether tasks are shown as issues below their issue."""
 
 
 @dataclass
@@ -97,8 +106,26 @@ class Bridge:
     @property
     def folder(self) -> Path:
         """Where this bridge keeps the clones of its issues."""
-        name = self.forge.name.replace("/", "+").casefold()
-        return self.project.places.state / "bridge" / name
+        return find_bridge_folder(self.project.places, self.forge.name)
+
+    def rehearse(self) -> ExitCode:
+        """Tell what one round would do, and do none of it. Raises RunnerError."""
+        login, base = self.forge.find_login(), self.forge.find_default_branch()
+        codes = {ExitCode.OK}
+        for number in self._list_new():
+            tell = partial(self._tell_of, number)
+            builder = RehearsedClone(*self._place_of(number), tell=tell)
+            try:
+                said = self._make_work(number, builder, login, base).advance()
+            except RunnerError as error:
+                said = format_error(error).removeprefix("runner: ")
+                codes.add(error.code)
+            if said not in AGAIN:
+                tell(said)
+        return worst(codes)
+
+    def _tell_of(self, number: int, line: str) -> None:
+        self.tell(f"#{number}: {line}")
 
     def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
         codes: set[ExitCode] = set()
@@ -110,7 +137,7 @@ class Bridge:
                         wait(self._works.values())
                         codes = self._settle()
                         break
-                    self.over.wait(pause)
+                    self._rest(pause)
                     self._settle()
             finally:
                 self.over.set()
@@ -119,6 +146,16 @@ class Bridge:
         if self._lost():
             raise RunnerError(f"this bridge ends: {self._lost()}", code=ExitCode.CONFLICT)
         return worst(codes)
+
+    def _rest(self, pause: float) -> None:
+        """Until the next look, or until the forge says that there is news; not too often."""
+        until = effects.monotonic() + pause
+        soonest = effects.monotonic() + min(pause, _SOONEST)
+        while (left := until - effects.monotonic()) > 0:
+            if self.over.wait(min(left, _LISTENS)):
+                return
+            if effects.monotonic() >= soonest and take_wake(self.folder):
+                return
 
     def _may_go_on(self) -> bool:
         return not self.over.is_set() and not self._lost()
@@ -135,16 +172,22 @@ class Bridge:
             self.tell(f"{error.message}; again in {self.asked.poll:g} s")
             return self.asked.poll
         for number, seen in found.items():
-            work = self._make_work(number, login, base)
+            builder = IssueClone(*self._place_of(number), poll=self.asked.poll)
+            work = self._make_work(number, builder, login, base)
+            builder.is_stopped = work.is_halted
             self._seen[number] = seen
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll
 
     def _list_new(self) -> dict[int, tuple[object, ...]]:
         """Issues of which something may be new, with what tells that."""
+        issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
         found = {
-            one.number: (one.updated, *self._look_at_request(one))
-            for one in self.forge.list_issues(self.asked.label)
+            number: (
+                *(one.updated, one.blocked_by, one.parts, one.parent in issues),
+                *self._look_at_request(one),
+            )
+            for number, one in issues.items()
         }
         for number in self._list_begun():  # closed, or without the label by now
             found.setdefault(number, ())
@@ -162,20 +205,22 @@ class Bridge:
         if pull is None:
             return ()
         said = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))
-        return (pull.head, pull.is_open, pull.is_merged, said)
+        reviews = tuple(self.forge.list_reviews(pull.number))
+        return (pull.head, pull.is_open, pull.is_merged, said, reviews)
 
     def _list_begun(self) -> list[int]:
         """Issues that have a folder here: what has ended is kept under another name."""
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted(int(one.name) for one in folders if one.name.isdecimal())
 
-    def _make_work(self, number: int, login: str, base: str) -> IssueWork:
+    def _place_of(self, number: int) -> tuple[Project, str, str, Path, Observer]:
         folder = self.folder / str(number)
+        return (self.project, self.asked.remote, branch_of(number), folder, self.observer)
+
+    def _make_work(self, number: int, builder: IssueClone, login: str, base: str) -> IssueWork:
         branch = branch_of(number)
         assert branch != base  # nothing is ever pushed where pull requests go
-        place = (self.project, self.asked.remote, branch, folder, self.observer)
-        builder = IssueClone(*place, poll=self.asked.poll)
-        work = IssueWork(
+        return IssueWork(
             self.forge,
             builder,
             number,
@@ -184,10 +229,9 @@ class Bridge:
             base,
             login,
             mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
+            has_mirrors=self.asked.has_mirrors,
             may_go_on=self._may_go_on,
         )
-        builder.is_stopped = work.is_halted
-        return work
 
     def _settle(self) -> set[ExitCode]:
         """Tell what came of the issues that nothing is done for any more."""

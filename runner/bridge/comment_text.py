@@ -19,6 +19,7 @@ MOST = 60_000
 _END = " -->"
 _LONGEST_FENCE = 30_000
 _LONGEST_LINE = 300
+_LONGEST_HISTORY = 12
 _TICKS = re.compile(r"`+")
 _ACTS = re.compile(r"[@#]")
 _NAMES = re.compile(r"^#+ .*(?:@\w|#\d)", re.MULTILINE)
@@ -29,6 +30,10 @@ class Memory(NamedTuple):
 
     seen: int = 0
     """The newest comment that was taken in."""
+    reviewed: int = 0
+    """The newest review of the pull request that was taken in."""
+    moved: int = 0
+    """The newest label that was put on by hand and taken in."""
     label: int = 0
     """The event by which it was asked for."""
     by: str = ""
@@ -44,6 +49,12 @@ class Memory(NamedTuple):
     """The commit that the whole was proven on."""
     unclear: str = ""
     """The digest of a plan of which a review said neither yes nor no."""
+    parts: str = ""
+    """Issues below it that its plan is about, too: their numbers with commas between."""
+    turn: str = ""
+    """Who was assigned, since it is their turn."""
+    history: str = ""
+    """What was refused and asked for anew, a line each."""
     before: int = 0
     """The last pull request of what was ended before it was asked for again."""
     ended: str = ""
@@ -81,6 +92,12 @@ def names_others(sections: str) -> bool:
     Headings become subjects of commits, and there a forge rings and closes.
     """
     return _NAMES.search(sections) is not None
+
+
+def write_history(memory: Memory, line: str) -> str:
+    """The history with one line more; of a long one the newest."""
+    said = " ".join(display(redact(line)).split())[:_LONGEST_LINE]
+    return "\n".join([*memory.history.splitlines(), said][-_LONGEST_HISTORY:])
 
 
 def with_memory(text: str, memory: Memory) -> str:

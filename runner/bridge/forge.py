@@ -46,6 +46,14 @@ class Issue:
     updated: str
     """RFC 3339 in UTC by the forge's clock, as all times here."""
     url: str
+    id: int = 0
+    """Of all issues of the forge; `number` is of this repository's."""
+    blocked_by: int = 0
+    """Open issues that it waits for."""
+    parts: int = 0
+    """Issues below it."""
+    parent: int = 0
+    """The issue of this repository that it is a part of; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class LabelEvent:
-    """That somebody put a label on an issue, or gave it another title (`label` is empty)."""
+    """That somebody put a label on an issue; without a label, that its title or parts changed."""
 
     id: int
     label: str
@@ -82,6 +90,27 @@ class TextEdit:
 
     editor: str
     time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What somebody said of a pull request as a whole."""
+
+    id: int
+    author: str
+    association: str
+    wants_changes: bool
+    """Whether they asked for changes, and still do."""
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineComment:
+    """What a review says of a line of a file; line 0 where it is gone."""
+
+    path: str
+    line: int
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +147,21 @@ class Forge(Protocol):
     def list_label_events(self, number: int) -> Sequence[LabelEvent]:
         """Who labelled it and who renamed it, the oldest first."""
 
+    def list_blockers(self, number: int) -> Sequence[int]:
+        """Open issues that have to be closed before this one."""
+
+    def list_parts(self, number: int) -> Sequence[Issue]:
+        """Issues of this repository below an issue, open or not."""
+
+    def list_own_issues(self, label: str, login: str) -> Sequence[Issue]:
+        """What this login opened and labelled so, open or not."""
+
+    def list_reviews(self, number: int) -> Sequence[Review]:
+        """Reviews of a pull request, the oldest first."""
+
+    def list_line_comments(self, number: int, review: int) -> Sequence[LineComment]:
+        """What one review says of lines."""
+
     def find_text_edit(self, number: int) -> TextEdit | None:
         """The last change of its text; None where it is as it was first said."""
 
@@ -141,6 +185,18 @@ class Forge(Protocol):
 
     def assign(self, number: int, login: str) -> None:
         """Say whose turn it is; who cannot be assigned is not."""
+
+    def unassign(self, number: int, login: str) -> None:
+        """It is not their turn any more; who is not assigned is no mistake."""
+
+    def create_issue(self, title: str, body: str, label: str) -> Issue:
+        """Open an issue of our own."""
+
+    def add_part(self, number: int, part: Issue) -> None:
+        """Put an issue below another one."""
+
+    def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
+        """Have an issue of our own say this, open or not."""
 
     def find_pull_request(self, branch: str) -> PullRequest | None:
         """The newest pull request of a branch, open or not."""

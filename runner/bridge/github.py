@@ -16,7 +16,9 @@ from runner.bridge.forge import (
     ForgeError,
     Issue,
     LabelEvent,
+    LineComment,
     PullRequest,
+    Review,
     TextEdit,
 )
 from runner.errors import RunnerError
@@ -30,6 +32,9 @@ DEFAULT_API = "https://api.github.com"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 _PAGE = "per_page=100"
 _MISSING, _UNFIT = 404, 422
+_TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
+"""Events of an issue that change what it says."""
+_PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 _EDIT = (
     "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
     "{issue(number:$number){lastEditedAt editor{login}}}}"
@@ -96,9 +101,37 @@ class GitHub:
                 _text(one, "created_at"),
             )
             for one in found
-            if one.get("event") in ("labeled", "renamed")
+            if one.get("event") in _TELLING
         ]
         return sorted(events, key=lambda one: one.id)
+
+    def list_blockers(self, number: int) -> list[int]:
+        """Open issues that have to be closed before this one."""
+        path = f"{self._at}/issues/{number}/dependencies/blocked_by?{_PAGE}"
+        return [one.number for one in map(_issue, self.http.read_all(path)) if one.is_open]
+
+    def list_parts(self, number: int) -> list[Issue]:
+        """Issues below an issue; those of other repositories are not ours to read."""
+        found = self.http.read_all(f"{self._at}/issues/{number}/sub_issues?{_PAGE}")
+        here = f"{self._at}/issues/".casefold()
+        parts = [one for one in found if here in str(one.get("url")).casefold()]
+        return sorted(map(_issue, parts), key=lambda one: one.number)
+
+    def list_own_issues(self, label: str, login: str) -> list[Issue]:
+        """What this login opened and labelled so, open or not."""
+        query = f"labels={quote(label, safe='')}&creator={quote(login, safe='')}&state=all&{_PAGE}"
+        found = self.http.read_all(f"{self._at}/issues?{query}")
+        return [_issue(one) for one in found if "pull_request" not in one]
+
+    def list_reviews(self, number: int) -> list[Review]:
+        """Reviews of a pull request, the oldest first."""
+        found = self.http.read_all(f"{self._at}/pulls/{number}/reviews?{_PAGE}")
+        return sorted(map(_review, found), key=lambda one: one.id)
+
+    def list_line_comments(self, number: int, review: int) -> list[LineComment]:
+        """What one review says of lines."""
+        path = f"{self._at}/pulls/{number}/reviews/{review}/comments?{_PAGE}"
+        return [_line_comment(one) for one in self.http.read_all(path)]
 
     def find_text_edit(self, number: int) -> TextEdit | None:
         """The last change of an issue's text."""
@@ -166,6 +199,26 @@ class GitHub:
         """Say whose turn it is; GitHub passes over who cannot be assigned."""
         path, said = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
         self._write_unless(_UNFIT, "POST", path, said)
+
+    def unassign(self, number: int, login: str) -> None:
+        """It is not their turn any more."""
+        path, said = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
+        self._write_unless(_MISSING, "DELETE", path, said)
+
+    def create_issue(self, title: str, body: str, label: str) -> Issue:
+        """Open an issue of our own."""
+        said = {"title": title, "body": body, "labels": [label]}
+        return _issue(_record(self.http.write("POST", f"{self._at}/issues", said)))
+
+    def add_part(self, number: int, part: Issue) -> None:
+        """Put an issue below another one; the forge refuses a second parent."""
+        path, said = f"{self._at}/issues/{number}/sub_issues", {"sub_issue_id": part.id}
+        self._write_unless(_UNFIT, "POST", path, said)
+
+    def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
+        """Have an issue of our own say this, open or not."""
+        said = {"title": title, "state": "open" if is_open else "closed"}
+        self.http.write("PATCH", f"{self._at}/issues/{number}", said)
 
     def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
         """Open one; GitHub refuses a second one for the same branches."""
@@ -238,6 +291,42 @@ def _issue(said: Mapping[str, object]) -> Issue:
         tuple(str(one.get("login")) for one in people if isinstance(one, dict)),
         _text(said, "updated_at"),
         str(said.get("html_url") or ""),
+        _number(said, "id"),
+        _count(said, "issue_dependencies_summary", "blocked_by"),
+        _count(said, "sub_issues_summary", "total"),
+        _find_parent(said),
+    )
+
+
+def _count(said: Mapping[str, object], name: str, what: str) -> int:
+    """Of a summary that older forges do not give: then 0."""
+    summary = said.get(name)
+    value = summary.get(what) if isinstance(summary, dict) else 0
+    return value if isinstance(value, int) else 0
+
+
+def _find_parent(said: Mapping[str, object]) -> int:
+    """The number of the issue above, where that is one of the same repository."""
+    above = _PARENT.search(str(said.get("parent_issue_url") or ""))
+    own = _PARENT.search(str(said.get("url") or ""))
+    is_here = above and own and above[1].casefold() == own[1].casefold()
+    return int(above[2]) if above and is_here else 0
+
+
+def _review(said: Mapping[str, object]) -> Review:
+    return Review(
+        _number(said, "id"),
+        _login(said, "user"),
+        str(said.get("author_association") or "NONE"),
+        said.get("state") == "CHANGES_REQUESTED",
+        str(said.get("body") or ""),
+    )
+
+
+def _line_comment(said: Mapping[str, object]) -> LineComment:
+    line = said.get("line") or said.get("original_line")
+    return LineComment(
+        _text(said, "path"), line if isinstance(line, int) else 0, str(said.get("body") or "")
     )
 
 

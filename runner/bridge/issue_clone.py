@@ -66,6 +66,8 @@ class TaskRow:
     commit: str = ""
     proofs: str = ""
     """Such as `3 of 3 pass`."""
+    outputs: tuple[str, ...] = ()
+    """Files that it may write, as the plan names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class BuildFacts:
     """Whether somebody's run goes on in its folder."""
     proven: str = ""
     """The commit that everything was proven on together, by the clone's own journal."""
+    plan: str = ""
+    """The plan's path in the repository."""
 
     @property
     def is_done(self) -> bool:
@@ -223,6 +227,7 @@ class IssueClone:
             tip,
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
+            _read_place(project),
         )
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
@@ -269,7 +274,7 @@ class IssueClone:
 
         A text that stands in the plan already was asked before a crash, and is not asked again.
         """
-        if text.encode() in _read_bytes(self._open()):
+        if " ".join(text.split()).encode() in _read_bytes(self._open()):  # as a quote has it
             return Ended(ExitCode.OK, "")
         ended = self._go("change", "--json", "--yes", "--", task, text)
         if ended.code:
@@ -346,6 +351,12 @@ def _read_bytes(project: Project) -> bytes:
     return Target.of(project).data
 
 
+def _read_place(project: Project) -> str:
+    from runner.app.draft.draft_checks import Target
+
+    return Target.of(project).path
+
+
 def _read_base(project: Project, repository: Repository) -> frozenset[str]:
     """Ids of the plan as it was where the branch began: those tasks are not the issue's."""
     head = repository.git.ask("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/HEAD")
@@ -375,4 +386,5 @@ def _make_row(view: View, task: OutlineTask) -> TaskRow:
         graded.words if graded else "",
         known.commit,
         f"{passed} of {len(known.proofs)} pass" if known.proofs else "",
+        task.outputs,
     )

@@ -5,13 +5,14 @@ Nothing is kept between steps but what the forge, the branch and the clone's jou
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner.bridge.admission import find_commands
 from runner.bridge.comment_text import Memory, read_memory, with_memory
 from runner.bridge.stage_label import show_stage
-from runner.bridge.status_comment import Stage, write_status
+from runner.bridge.status_comment import Links, Stage, write_status
 from runner.errors import ExitCode
 from runner.model import ReviewMode, Status
 
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from runner.bridge.issue_clone import Builder, BuildFacts, Ended
     from runner.bridge.slash_commands import SlashCommand
 
+_PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")
+"""The pages of a repository: nothing in it ends a link of markdown."""
 LIMIT = 3
 """Plans that may be refused, and revisions that may be asked for, before a person goes on."""
+
+
+_THEIRS = frozenset({Stage.PLAN_REVIEW, Stage.REVIEW, Stage.PERSON})
+"""Where a person is next."""
 
 
 class StoppedError(Exception):
@@ -44,6 +51,8 @@ class IssueDesk:
     """Whose comments are ours."""
     mode: ReviewMode = ReviewMode.PROMPT
     """Who approves plans."""
+    has_mirrors: bool = False
+    """Whether tasks are shown as issues below this one."""
     may_go_on: Callable[[], bool] = lambda: True
     """Whether this bridge still holds its lease and is not to end."""
     issue: Issue = field(init=False)
@@ -93,10 +102,7 @@ class IssueDesk:
     def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
         """A person goes on: who asked for it is assigned."""
         self.memory = self.memory._replace(handed=why)
-        self.show(Stage.PERSON, facts)
-        if self.memory.by and self.memory.by not in self.issue.assignees:
-            self.forge.assign(self.number, self.memory.by)
-        return "waits for a person"
+        return self.wait(Stage.PERSON, "waits for a person", facts)
 
     def wait(self, stage: Stage, words: str, facts: BuildFacts | None = None) -> str:
         """Show what somebody else has to do, in these words."""
@@ -107,14 +113,22 @@ class IssueDesk:
         """Have the comment and the label say where it is."""
         if facts is None and self.comment is not None and stage is not Stage.PLANNING:
             facts = self.builder.look()
-        url = self.pull.url if self.pull is not None else ""
         rows = facts.tasks if facts else ()
-        self.put(write_status(stage, self.memory, rows, url=url), stage)
+        self.put(write_status(stage, self.memory, rows, links=self.find_links(facts)), stage)
+
+    def find_links(self, facts: BuildFacts | None) -> Links:
+        """Where what is there can be read: what is not pushed has no page."""
+        pages = self.issue.url.rpartition("/issues/")[0]
+        url = self.pull.url if self.pull is not None else ""
+        if facts is None or not facts.tasks or facts.tip != facts.head:
+            return Links(pages=pages if _PAGES.fullmatch(pages) else "", request=url)
+        return Links(pages if _PAGES.fullmatch(pages) else "", facts.head, facts.plan, url)
 
     def put(self, text: str, stage: Stage) -> None:
         """Have the one comment say this, and the one label that says the same."""
         if not self.may_go_on():
             raise StoppedError
+        self._hand_off(stage)
         body = with_memory(text, self.memory)
         if self.comment is None:
             self.comment = self.forge.create_comment(self.number, body)
@@ -122,3 +136,15 @@ class IssueDesk:
             self.forge.edit_comment(self.comment.id, body)
             self.comment = replace(self.comment, body=body)
         self.issue = show_stage(self.forge, self.issue, stage)
+
+    def _hand_off(self, stage: Stage) -> None:
+        """Assign whoever is next, and take off who was: only those that we assigned."""
+        turn, before = self.memory.by if stage in _THEIRS else "", self.memory.turn
+        if turn == before:
+            return
+        if before in self.issue.assignees:
+            self.forge.unassign(self.number, before)
+        is_new = bool(turn) and turn not in self.issue.assignees
+        if is_new:
+            self.forge.assign(self.number, turn)
+        self.memory = self.memory._replace(turn=turn if is_new else "")

@@ -17,15 +17,17 @@ from runner.bridge.comment_text import (
     names_others,
     plain_title,
 )
+from runner.bridge.epic import TOO_MUCH, is_part, mirror_tasks, read_parts, write_wish
 from runner.bridge.issue_desk import LIMIT, IssueDesk, StoppedError
 from runner.bridge.issue_end import clear_before, end_issue
-from runner.bridge.person_word import obey, refuse_plan
+from runner.bridge.person_word import hear, refuse_plan
 from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up, write_request, write_status
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
 
 if TYPE_CHECKING:
+    from runner.bridge.admission import Admission
     from runner.bridge.forge import PullRequest
     from runner.bridge.issue_clone import BuildFacts
     from runner.journal.draft_events import DraftProposed
@@ -78,21 +80,28 @@ class IssueWork(IssueDesk):
         waits = self._admit()
         if waits is not None:
             return waits
-        commands = self.list_commands()
-        if commands:
-            obey(self, commands[0])
+        if hear(self):
             return None
         if self.memory.is_paused or Stage.PAUSED in self.issue.labels:
             self.memory = self.memory._replace(is_paused=True)
             return self.wait(Stage.PAUSED, "paused")
         if self.memory.handed:
             return self.wait(Stage.PERSON, "waits for a person")
+        if self.issue.blocked_by and not self.memory.proven:
+            return self._wait_for_others()
         self.builder.prepare(self.base)
         return self._go_on(self.builder.look())
+
+    def _wait_for_others(self) -> str:
+        numbers = ", ".join(f"#{one}" for one in self.forge.list_blockers(self.number))
+        self.memory = self.memory._replace(answer=f"It is blocked by {numbers}.")
+        return self.wait(Stage.READY, f"blocked by {numbers}")
 
     def _admit(self) -> str | None:
         """Begin, or begin anew, by somebody's label; None where it goes on."""
         has_wish = self.builder.has_wish()
+        if not has_wish and is_part(self):
+            return f"a part of #{self.issue.parent}"
         known = self.memory.label if has_wish or self.memory.ended else 0
         found = find_admission(self.forge, self.issue, self.trigger, known)
         if found.event is None:
@@ -101,15 +110,31 @@ class IssueWork(IssueDesk):
             is_merged = self.pull is not None and self.pull.is_merged
             return end_issue(self) if is_merged or self.memory.ended else None
         if found.why_not:
-            self.memory = self.memory._replace(handed=found.why_not, by=found.event.actor)
-            return self.wait(Stage.PERSON, "its text was changed by somebody who may not push")
+            return self._refuse(found, "its text was changed by somebody who may not push")
+        parts = read_parts(self)
+        wish = write_wish(self.issue, parts)
+        if not wish:
+            return self._refuse(replace(found, why_not=TOO_MUCH), "too much for one plan")
         before = clear_before(self)
-        self.builder.keep_wish(f"# {self.issue.title}\n\n{self.issue.body}\n")
+        self.builder.keep_wish(wish)
         said = [one.id for one in self.comments if one.created <= found.event.time]
-        seen = max([self.memory.seen, *said])
-        self.memory = Memory(seen, found.event.id, found.event.actor, before=before)
+        self.memory = Memory(
+            seen=max([self.memory.seen, *said]),
+            reviewed=self.memory.reviewed,
+            moved=max(found.event.id, self.memory.moved),
+            label=found.event.id,
+            by=found.event.actor,
+            parts=",".join(str(one.number) for one in parts),
+            turn=self.memory.turn,
+            before=before,
+        )
         self.show(Stage.PLANNING)
         return None
+
+    def _refuse(self, found: Admission, words: str) -> str:
+        by = found.event.actor if found.event else ""
+        self.memory = self.memory._replace(handed=found.why_not, by=by)
+        return self.wait(Stage.PERSON, words)
 
     def _go_on(self, facts: BuildFacts) -> str | None:
         if facts.is_busy:
@@ -150,7 +175,8 @@ class IssueWork(IssueDesk):
         is_asked = self.mode is ReviewMode.AUTO and self.memory.unclear != draft.digest
         if is_asked and is_plain:
             return self._ask_reviewer(draft)
-        said = write_status(Stage.PLAN_REVIEW, self.memory, facts.tasks, draft, unknown)
+        links = self.find_links(facts)
+        said = write_status(Stage.PLAN_REVIEW, self.memory, facts.tasks, draft, unknown, links)
         self.put(said, Stage.PLAN_REVIEW)
         return "a plan waits for a review"
 
@@ -169,7 +195,7 @@ class IssueWork(IssueDesk):
             why = format_used_up(LIMIT, "plans", self.trigger)
             return self.hand_over(f"{why}\n{verdict.reason}")
         said = f"The review by {code(verdict.by)} refused the plan: {code(verdict.reason)}"
-        refuse_plan(self, draft, verdict.reason)
+        refuse_plan(self, draft, verdict.reason, verdict.by)
         self.memory = self.memory._replace(answer=said)
         self.show(Stage.PLANNING)
         return None
@@ -177,21 +203,30 @@ class IssueWork(IssueDesk):
     # --- build --------------------------------------------------------------------------
 
     def _build(self, facts: BuildFacts) -> str | None:
-        self.show(Stage.BUILDING, facts)
+        self._show_building(facts)
         ended = self.builder.build(is_retried=self.memory.revised > 0)
         after = self.builder.look()
+        self._mirror(after)
         if after.is_done:
             return None
         return self.hand_over_ended("It could not be built.", ended, after)
 
+    def _show_building(self, facts: BuildFacts) -> None:
+        self.show(Stage.ITERATION if self.memory.revised else Stage.BUILDING, facts)
+        self._mirror(facts)
+
+    def _mirror(self, facts: BuildFacts) -> None:
+        if self.has_mirrors:
+            mirror_tasks(self, facts.tasks)
+
     def _prove(self, facts: BuildFacts) -> str | None:
-        self.show(Stage.BUILDING, facts)
+        self._show_building(facts)
         ended = self.builder.verify()
         after = self.builder.look()
         is_proven = ended.code == ExitCode.OK and ended.document.get("head") == facts.head
         if is_proven and after.is_done and after.head == after.tip == facts.head:
             self.memory = self.memory._replace(proven=facts.head)
-            self.show(Stage.BUILDING, after)
+            self._show_building(after)
             return None
         return self.hand_over_ended("It is built, and could not be proven together.", ended, after)
 
@@ -204,7 +239,7 @@ class IssueWork(IssueDesk):
         pull = self.pull
         if pull is None:
             title = plain_title(self.issue.title)
-            body = write_request(self.number, facts.tasks, proven, is_proven=True)
+            body = self._write_request(facts, is_proven=True)
             self.pull = self.forge.create_pull_request(self.branch, self.base, title, body)
             return None
         if not pull.is_open:
@@ -214,7 +249,11 @@ class IssueWork(IssueDesk):
 
     def _describe(self, pull: PullRequest, facts: BuildFacts) -> None:
         """Its text; where another head than what was proven would be merged, it closes nothing."""
-        proven = self.memory.proven
-        body = write_request(self.number, facts.tasks, proven, is_proven=pull.head == proven)
+        body = self._write_request(facts, is_proven=pull.head == self.memory.proven)
         if pull.body.replace("\r\n", "\n") != body:
             self.forge.edit_pull_request(pull.number, body)
+
+    def _write_request(self, facts: BuildFacts, *, is_proven: bool) -> str:
+        numbers = [self.number, *map(int, filter(str.isdecimal, self.memory.parts.split(",")))]
+        links, proven = replace(self.find_links(facts), request=""), self.memory.proven
+        return write_request(numbers, facts.tasks, proven, links, is_proven=is_proven)

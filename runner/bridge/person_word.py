@@ -4,30 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.bridge.comment_text import write_history
 from runner.bridge.issue_desk import LIMIT, StoppedError
+from runner.bridge.moved_label import find_last_label, find_moved, read_moved
+from runner.bridge.review_word import find_review, read_wishes
 from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runner.bridge.issue_desk import IssueDesk
     from runner.bridge.slash_commands import SlashCommand
     from runner.journal.draft_events import DraftProposed
 
 
-def refuse_plan(desk: IssueDesk, draft: DraftProposed, reason: str) -> None:
+def refuse_plan(desk: IssueDesk, draft: DraftProposed, reason: str, by: str) -> None:
     """Have another plan written."""
     ended = desk.builder.reject(draft, reason)
     if ended.code == ExitCode.INTERRUPTED:
         raise StoppedError
-    desk.memory = desk.memory._replace(rejected=desk.memory.rejected + 1)
+    history = write_history(desk.memory, f"DRAFT-{draft.number} was refused by {by}: {reason}")
+    desk.memory = desk.memory._replace(rejected=desk.memory.rejected + 1, history=history)
 
 
-def obey(desk: IssueDesk, command: SlashCommand) -> None:
-    """Do what somebody said, and remember that it is done; done twice, it is done once."""
-    answer = command.wrong or _carry_out(desk, command)
-    desk.memory = desk.memory._replace(seen=command.comment, answer=answer)
+def hear(desk: IssueDesk) -> bool:
+    """Do the next thing that somebody said, and remember that it is done; False for nothing new.
+
+    Done twice, it is done once. A comment comes before a review, and both before a moved label,
+    which counts for nothing where a comment says more.
+    """
+    commands = desk.list_commands()
+    if commands:
+        command = commands[0]
+        answer = command.wrong or _carry_out(desk, command)
+        moved = find_last_label(desk)
+        desk.memory = desk.memory._replace(seen=command.comment, answer=answer, moved=moved)
+    elif review := find_review(desk):
+        answer = _revise(desk, review.author, read_wishes(desk, review))
+        desk.memory = desk.memory._replace(answer=answer, reviewed=review.id)
+    elif moved_by_hand := find_moved(desk):
+        wish = read_moved(desk, moved_by_hand)
+        answer = wish if isinstance(wish, str) else _carry_out(desk, wish)
+        desk.memory = desk.memory._replace(answer=answer, moved=moved_by_hand.id)
+    else:
+        return False
     desk.show(_find_stage(desk))
+    return True
 
 
 def _find_stage(desk: IssueDesk) -> Stage:
@@ -56,6 +80,9 @@ def _retry(desk: IssueDesk, who: str) -> str:
         return format_used_up(LIMIT, "revisions", desk.trigger)
     if Stage.PAUSED in desk.issue.labels:
         desk.forge.remove_label(desk.number, Stage.PAUSED)
+    if desk.memory.handed:
+        said = f"{desk.memory.handed.splitlines()[0]} Tried again, as {who} said."
+        desk.memory = desk.memory._replace(history=write_history(desk.memory, said))
     revised = desk.memory.revised + bool(desk.memory.handed)
     desk.memory = desk.memory._replace(is_paused=False, handed="", revised=revised)
     return f"Tried again, as {who} said."
@@ -69,29 +96,42 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
             return "That plan has to be mended first."
-        desk.builder.approve(draft, f"{command.author} (comment {command.comment})")
+        desk.builder.approve(draft, f"{command.author} ({command.place})")
         return f"The plan was approved by {command.author}."
     if desk.memory.rejected >= LIMIT:
         desk.memory = desk.memory._replace(handed=format_used_up(LIMIT, "plans", desk.trigger))
         return format_used_up(LIMIT, "plans", desk.trigger)
     desk.show(Stage.PLANNING)
-    refuse_plan(desk, draft, command.text)
+    refuse_plan(desk, draft, command.text, command.author)
     return f"The plan was refused by {command.author}, and another one was asked for."
 
 
 def _change(desk: IssueDesk, command: SlashCommand) -> str:
-    facts = desk.builder.look()
-    if command.task not in {one.id for one in facts.tasks}:
+    if command.task not in {one.id for one in desk.builder.look().tasks}:
         return f"There is no {command.task} here."
+    wish = f"{command.text} ({command.place})"
+    return _revise(desk, command.author, {command.task: wish})
+
+
+def _revise(desk: IssueDesk, who: str, wishes: Mapping[str, str]) -> str:
+    """Have tasks revised; all of it counts as one revision."""
+    if not wishes:
+        return f"{who} asks for changes, but of which task? `/runner change TASK-003 …` says it."
     if desk.memory.revised >= LIMIT:
-        return format_used_up(LIMIT, "revisions", desk.trigger)
-    ended = desk.builder.change(command.task, f"{command.text} (comment {command.comment})")
-    if ended.code == ExitCode.INTERRUPTED:
-        raise StoppedError
-    if ended.code:
-        desk.memory = desk.memory._replace(
-            handed=f"The change could not be recorded.\n{ended.said}"
+        used_up = format_used_up(LIMIT, "revisions", desk.trigger)
+        desk.memory = desk.memory._replace(handed=used_up)
+        return f"{who} asks for another revision."
+    history = desk.memory
+    for task, wish in wishes.items():
+        ended = desk.builder.change(task, wish)
+        if ended.code == ExitCode.INTERRUPTED:
+            raise StoppedError
+        if ended.code:
+            handed = f"The change could not be recorded.\n{ended.said}"
+            desk.memory = desk.memory._replace(handed=handed)
+            return "The change could not be recorded."
+        history = history._replace(
+            history=write_history(history, f"{who} asked for a change of {task}: {wish}")
         )
-        return "The change could not be recorded."
-    desk.memory = desk.memory._replace(revised=desk.memory.revised + 1, handed="")
-    return f"{command.task} is revised, as {command.author} said."
+    desk.memory = history._replace(revised=desk.memory.revised + 1, handed="")
+    return f"{', '.join(wishes)} {'is' if len(wishes) == 1 else 'are'} revised, as {who} said."

@@ -48,16 +48,28 @@ class SlashCommand:
     task: str = ""
     text: str = ""
     wrong: str = ""
+    label: int = 0
+    """The event of a label that said it, instead of a comment."""
+
+    @property
+    def place(self) -> str:
+        """Where it was said, such as `comment 7`."""
+        return f"label event {self.label}" if self.label else f"comment {self.comment}"
 
 
 def read_command(comment: Comment) -> SlashCommand | None:
     """The command that a comment begins with; None for talk."""
-    seen = _HIDDEN.sub(" ", comment.body.replace("\r\n", "\n"))
+    seen = take_hidden_out(comment.body.replace("\r\n", "\n"))
     found = _LINE.fullmatch(seen[:_LONGEST].rstrip())
     if found is None or found[1] not in _VERBS:
         return None
     verb, rest = Verb(found[1]), (found[2] or "").strip()
     return _read(verb, comment, display(redact(rest), lines=True).strip())
+
+
+def take_hidden_out(text: str) -> str:
+    """Without the comments that a page does not show."""
+    return _HIDDEN.sub(" ", text)
 
 
 def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
@@ -83,5 +95,7 @@ def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
     return _make(plain, wrong=wrong)
 
 
-def _make(plain: SlashCommand, **said: str) -> SlashCommand:
-    return SlashCommand(plain.verb, plain.comment, plain.author, **said)
+def _make(
+    plain: SlashCommand, *, digest: str = "", task: str = "", text: str = "", wrong: str = ""
+) -> SlashCommand:
+    return SlashCommand(plain.verb, plain.comment, plain.author, digest, task, text, wrong)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from runner.bridge.comment_text import MOST, code, fence
 from runner.model import Status
@@ -20,11 +22,13 @@ SHORT = 12
 
 
 class Stage(StrEnum):
-    """Where an issue is, as a label; nothing is decided by these labels but a pause."""
+    """Where an issue is, as a label; one that somebody moves says what they want."""
 
+    READY = "runner:ready-for-plan"
     PLANNING = "runner:plan-in-progress"
     PLAN_REVIEW = "runner:plan-in-review"
     BUILDING = "runner:in-progress"
+    ITERATION = "runner:needs-iteration"
     REVIEW = "runner:in-review"
     PERSON = "runner:needs-person"
     PAUSED = "runner:paused"
@@ -33,6 +37,8 @@ class Stage(StrEnum):
 
 
 _HEADS = {
+    Stage.READY: "it waits for other issues",
+    Stage.ITERATION: "it is being revised",
     Stage.PLANNING: "a plan is being written",
     Stage.PLAN_REVIEW: "a plan waits for you",
     Stage.BUILDING: "it is being built",
@@ -44,11 +50,38 @@ _HEADS = {
 _ANSWERS = {
     Stage.PLANNING: "`/runner stop` pauses it.",
     Stage.BUILDING: "`/runner stop` pauses it.",
-    Stage.REVIEW: "`/runner change {task} what is to be different` has it revised.",
+    Stage.ITERATION: "`/runner stop` pauses it.",
+    Stage.REVIEW: "`/runner change {task} what is to be different`, or a review that requests"
+    " changes, has it revised.",
     Stage.PAUSED: "`/runner retry` goes on with it.",
     Stage.PERSON: "`/runner retry` tries again.",
 }
 _WHO = "Only comments of people who may push here count, and only as they were first written."
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where what was made can be read: the pages of the repository, its commit, the plan in it."""
+
+    pages: str = ""
+    head: str = ""
+    plan: str = ""
+    request: str = ""
+
+    @property
+    def all(self) -> list[str]:
+        """What there is, in markdown."""
+        at = f"{self.pages}/blob/{self.head}/{quote(self.plan)}"
+        whole = self.pages and self.head
+        return [
+            *([f"Pull request: {self.request}"] if self.request else []),
+            *([f"[plan]({at})"] if whole and self.plan else []),
+            *([f"[commits and evidence]({self.pages}/commits/{self.head})"] if whole else []),
+        ]
+
+    def of_commit(self, text: str, commit: str) -> str:
+        """These words, and behind them the commit, where it is known."""
+        return f"[{text}]({self.pages}/commit/{commit})" if self.pages and commit else text
 
 
 def digest_shown(draft: DraftProposed) -> str:
@@ -62,18 +95,21 @@ def write_status(
     rows: Sequence[TaskRow] = (),
     draft: DraftProposed | None = None,
     unknown: Sequence[str] = (),
-    url: str = "",
+    links: Links | None = None,
 ) -> str:
     """The comment, without its marker."""
+    links = links or Links()
     lines = [f"**runner**: {_HEADS[stage]}"]
-    if url:
-        lines += ["", f"Pull request: {url}"]
+    if links.all:
+        lines += ["", " · ".join(links.all)]
     if memory.handed and stage is Stage.PERSON:
         lines += ["", fence(memory.handed)]
+        if memory.history:
+            lines += ["", "What went before:", "", fence(memory.history)]
     if memory.answer:
         lines += ["", memory.answer]
     if rows:
-        lines += ["", *_table(rows)]
+        lines += ["", *_table(rows, links)]
     if draft is not None and stage is Stage.PLAN_REVIEW:
         lines += ["", *_plan(draft, unknown)]
     if stage in _ANSWERS:
@@ -82,13 +118,14 @@ def write_status(
     return "\n".join(lines)
 
 
-def _table(rows: Sequence[TaskRow]) -> Iterator[str]:
+def _table(rows: Sequence[TaskRow], links: Links) -> Iterator[str]:
     yield "| Task | What | State | Proof |"
     yield "|---|---|---|---|"
     for one in rows:
         state = f"{one.status}" + (f": {code(one.note)}" if one.note else "")
         proof = ", ".join(filter(None, (one.worth, one.proofs))) or "—"
-        yield f"| {one.id} | {code(one.title)} | {state} | {proof} |"
+        id_ = links.of_commit(one.id, one.commit)
+        yield f"| {id_} | {code(one.title)} | {state} | {proof} |"
 
 
 def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
@@ -108,10 +145,19 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
     yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
 
 
-def write_request(number: int, rows: Sequence[TaskRow], proven: str, *, is_proven: bool) -> str:
-    """A pull request's text; it closes the issue only where its very head is proven."""
-    first = f"Closes #{number}" if is_proven else f"For issue {number}; its head is not proven."
-    lines = [first, "", *_table(rows), ""]
+def write_request(
+    numbers: Sequence[int],
+    rows: Sequence[TaskRow],
+    proven: str,
+    links: Links | None = None,
+    *,
+    is_proven: bool,
+) -> str:
+    """A pull request's text; it closes its issues only where its very head is proven."""
+    first = [f"Closes #{one}" for one in numbers]
+    if not is_proven:
+        first = [f"For issue {numbers[0]}; its head is not proven."]
+    lines = [*first, "", *_table(rows, links or Links()), ""]
     done = sum(one.status is Status.DONE for one in rows)
     lines.append(f"{done} of {len(rows)} tasks DONE; all of it was proven together on {proven}.")
     lines.append("")

@@ -90,14 +90,21 @@ def format_link(port: int, token: str) -> str:
     return f"http://{LOOPBACK}:{port}/open#{token}"
 
 
-def serve(builds: Builds, door: Door, places: Places, tell: Callable[[str], None]) -> None:
-    """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us."""
+def serve(
+    builds: Builds, door: Door, places: Places, tell: Callable[[str], None], hook_secret: str = ""
+) -> None:
+    """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us.
+
+    With a secret, deliveries of a forge that are signed by it are heard, too.
+    """
     from runner.serve.application import make_application
+    from runner.serve.webhook import Webhook
 
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
     access = Access(links, secrets.token_hex(4))
-    application = make_application(builds, access, door.hosts, lambda: server.should_exit)
+    guarded = make_application(builds, access, door.hosts, lambda: server.should_exit)
+    application = Webhook(guarded, hook_secret, places) if hook_secret else guarded
     server = uvicorn.Server(
         uvicorn.Config(
             application,

@@ -23,12 +23,12 @@ class Killing:
     def __getattr__(self, name):
         call = getattr(self.forge, name)
 
-        def carry_out(*words):
+        def carry_out(*words, **more):
             self.calls.append(name)
             is_last = len(self.calls) - 1 == self.last
             if is_last and not self.is_made:
                 raise KilledError
-            came = call(*words)
+            came = call(*words, **more)
             if is_last:
                 raise KilledError
             return came

@@ -36,7 +36,8 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert f"#{number}: a pull request waits for a review" in said
     (pull,) = shop.forge.pulls
     assert pull["body"].startswith(f"Closes #{number}\n")
-    assert "| TASK-008 | `Export bookings as CSV` | DONE | proven by tests" in pull["body"]
+    assert "| `Export bookings as CSV` | DONE | proven by tests" in pull["body"]
+    assert "[TASK-008](https://forge.test/acme/shop/commit/" in pull["body"]
     head = shop.forge.sha_of(f"runner/{number}")
     assert [(one["context"], one["sha"]) for one in shop.forge.statuses] == [("runner/proof", head)]
     assert shop.forge.sha_of("main") == before
@@ -57,6 +58,20 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     written = "".join(one["body"] for one in shop.forge.comments.values()) + pull["body"]
     assert shop.forge.token not in written
     assert SECRET not in written
+
+
+def test_a_dry_run_tells_what_a_round_would_do_and_does_nothing(shop):
+    number = shop.request()
+    process = shop.workplace.start(*shop.words("--dry-run"), **shop.variables)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert f"POST /repos/acme/shop/issues/{number}/comments" in out
+    assert f"#{number}: runner draft --json --file" in out
+    assert shop.forge.writes() == []
+    assert "runner-bridge" not in shop.workplace.git(f"--git-dir={shop.forge.bare}", "show-ref")
+    assert not list(shop.workplace.home.rglob("bridge/acme+shop/*"))
+    ended = shop.workplace.runner(*shop.words("--dry-run", "--follow"))
+    assert ended.code == 2
 
 
 def test_killed_while_it_builds_it_goes_on_and_only_one_bridge_serves(shop, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -205,6 +206,29 @@ def test_every_mode_is_a_command(workflow, mode, code):
 def test_grades_are_counted(workflow):
     assert workflow.step("count").returncode == 0
     assert workflow.outputs == {"proven": "0", "unproven": "2", "waived": "0", "dollars": "0"}
+
+
+def test_a_statement_is_signed_only_where_the_repository_tells_it(ground, tmp_path):
+    a_ground(ground, "A")
+    ground.write("TASK-GRAPH.md", a_plan("A").replace("`true`", "`test -f a.txt`"))
+    ground.commit("plan")
+    workflow = Workflow(ground, tmp_path / "temp")
+    ran = workflow.step("run", INPUT_MODE="run", INPUT_ARGUMENTS="--trust --yes")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    ran = workflow.step("statement", INPUT_ATTEST="TASK-001")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    file = Path(workflow.outputs["file"])
+    said = json.loads(file.read_bytes())
+    assert workflow.outputs["type"] == said["predicateType"]
+    assert json.loads((file.parent / "predicate.json").read_bytes()) == said["predicate"]
+
+    said["predicate"]["passedTests"] = ["TC-999"]
+    (ground.folder / "forged.json").write_text(json.dumps(said))
+    (workflow.temp / "output").unlink()
+    ran = workflow.step("statement", INPUT_ATTEST="forged.json")
+    assert ran.returncode == 1
+    assert not (workflow.temp / "output").exists()
+    assert workflow.step("statement", INPUT_ATTEST="TASK-404").returncode != 0
 
 
 def test_other_actions_are_named_by_commit():

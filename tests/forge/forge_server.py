@@ -57,7 +57,7 @@ class ForgeServer:
         self.token = f"token-of-{bot}"
         self.people = {bot: "write"}
         self.issues, self.comments, self.events, self.statuses = {}, {}, [], []
-        self.edits = {}
+        self.edits, self.parts, self.blockers, self.reviews = {}, {}, {}, []
         self.calls, self.mismatches = [], []
         """Every request (method, path, status); answers that do not fit GitHub's shapes."""
         self.busy = []
@@ -163,6 +163,37 @@ class ForgeServer:
         with self._lock:
             self.comments[id_].update(body=body, updated_at=self._tick())
 
+    def add_part(self, actor, number, part):
+        """Put an issue below another one, as who may triage can."""
+        with self._lock:
+            if any(part in below for below in self.parts.values()):
+                raise RefusalError(422, "Sub issue may only have one parent")
+            self.parts.setdefault(number, []).append(part)
+            self._happen(number, "sub_issue_added", actor)
+
+    def block(self, number, by):
+        with self._lock:
+            self.blockers.setdefault(number, []).append(by)
+
+    def review(self, author, number, body="", state="CHANGES_REQUESTED", lines=()):
+        """A review of a pull request; `lines` are (path, line, body)."""
+        with self._lock:
+            id_ = next(self._ids)
+            self.reviews.append(
+                {
+                    "id": id_,
+                    "number": number,
+                    "user": author,
+                    "body": body,
+                    "state": state,
+                    "submitted_at": self._tick(),
+                    "commit_id": self._head(self.issues[number]["pull"]),
+                    "lines": [(next(self._ids), *one) for one in lines],
+                }
+            )
+            self.issues[number]["updated_at"] = self.reviews[-1]["submitted_at"]
+            return id_
+
     def merge(self, actor, number):
         """Merge a pull request, and close what its text says that it closes."""
         with self._lock:
@@ -243,6 +274,22 @@ class ForgeServer:
                 self._known(number)
                 found = [one for one in self.events if one["number"] == int(number)]
                 return 200, shapes.EVENTS, [self._event(one) for one in found]
+            case ("GET", "issues", number, "sub_issues"):
+                self._known(number)
+                below = self.parts.get(int(number), ())
+                return 200, shapes.ISSUES, [self._issue(self.issues[one]) for one in below]
+            case ("GET", "issues", number, "dependencies", "blocked_by"):
+                self._known(number)
+                before = self.blockers.get(int(number), ())
+                return 200, shapes.ISSUES, [self._issue(self.issues[one]) for one in before]
+            case ("GET", "pulls", number, "reviews"):
+                self._known(number)
+                found = [one for one in self.reviews if one["number"] == int(number)]
+                return 200, shapes.REVIEWS, [self._review(one) for one in found]
+            case ("GET", "pulls", number, "reviews", id_, "comments"):
+                (one,) = [one for one in self.reviews if str(one["id"]) == id_]
+                lines = [self._line(one, *told) for told in one["lines"]]
+                return 200, shapes.LINE_COMMENTS, lines
             case ("GET", "collaborators", login, "permission"):
                 return 200, shapes.PERMISSION, self._permission(login)
             case ("GET", "pulls"):
@@ -250,6 +297,24 @@ class ForgeServer:
             case ("GET", "commits", sha, "statuses"):
                 found = [one for one in reversed(self.statuses) if one["sha"] == sha]
                 return 200, shapes.STATUSES, [self._status(one) for one in found]
+        return self._write(method, words, said)
+
+    def _write(self, method, words, said):
+        match (method, *words):
+            case ("POST", "issues"):
+                return 201, shapes.ISSUE, self._issue(self._open_own(said))
+            case ("PATCH", "issues", number):
+                return 200, shapes.ISSUE, self._issue(self._change_issue(number, said))
+            case ("POST", "issues", number, "sub_issues"):
+                self._known(number)
+                part = self._need(said, "sub_issue_id") - 1000
+                self.add_part(self.bot, int(number), self._known(str(part))["number"])
+                return 201, shapes.ISSUE, self._issue(self.issues[int(number)])
+            case ("DELETE", "issues", number, "assignees"):
+                issue = self._known(number)
+                gone = self._need(said, "assignees")
+                issue["assignees"] = [one for one in issue["assignees"] if one not in gone]
+                return 200, shapes.ISSUE, self._issue(issue)
             case ("POST", "issues", number, "comments"):
                 self._known(number)
                 id_ = self.comment(self.bot, int(number), self._need(said, "body"))
@@ -302,6 +367,21 @@ class ForgeServer:
             return 204, None, None
         self.edit_comment(id_, self._need(said, "body"))
         return 200, shapes.COMMENT, self._comment(self.comments[id_])
+
+    def _open_own(self, said):
+        number = self.open_issue(self.bot, self._need(said, "title"), said.get("body") or "")
+        for label in said.get("labels", ()):
+            self.label(self.bot, number, label)
+        return self.issues[number]
+
+    def _change_issue(self, number, said):
+        issue = self._known(number)
+        if said.get("title", issue["title"]) != issue["title"]:
+            self.edit_issue(self.bot, int(number), title=said["title"])
+        if said.get("state", issue["state"]) != issue["state"]:
+            act = self.close_issue if said["state"] == "closed" else self.reopen_issue
+            act(self.bot, int(number))
+        return issue
 
     def _open_pull(self, said):
         head, base = self._need(said, "head"), self._need(said, "base")
@@ -394,6 +474,7 @@ class ForgeServer:
             one
             for one in self.issues.values()
             if state in ("all", one["state"])
+            and query.get("creator", one["user"]) == one["user"]
             and all(label in one["labels"] for label in wanted if label)
         ]
         newest_first = query.get("direction", "desc") == "desc"
@@ -422,6 +503,23 @@ class ForgeServer:
             "comments": len(self.comments_of(issue["number"])),
             "author_association": self._association(issue["user"]),
         }
+        below = [self.issues[one]["state"] for one in self.parts.get(issue["number"], ())]
+        done = below.count("closed")
+        said["sub_issues_summary"] = {
+            "total": len(below),
+            "completed": done,
+            "percent_completed": 100 * done // (len(below) or 1),
+        }
+        before = [self.issues[one]["state"] for one in self.blockers.get(issue["number"], ())]
+        behind = sum(issue["number"] in one for one in self.blockers.values())
+        said["issue_dependencies_summary"] = {
+            "blocked_by": before.count("open"),
+            "total_blocked_by": len(before),
+            "blocking": behind,
+            "total_blocking": behind,
+        }
+        above = [one for one, below in self.parts.items() if issue["number"] in below]
+        said["parent_issue_url"] = self._url("issues", above[0]) if above else None
         if "pull" in issue:
             page = f"https://forge.test/{self.name}/pull/{issue['number']}"
             said["pull_request"] = {
@@ -442,6 +540,47 @@ class ForgeServer:
             "issue_url": self._url("issues", one["number"]),
             "user": self._user(one["user"]),
             "author_association": self._association(one["user"]),
+        }
+
+    def _review(self, one):
+        pull = self._url("pulls", one["number"])
+        page = f"https://forge.test/{self.name}/pull/{one['number']}"
+        return {
+            **{name: one[name] for name in ("id", "body", "state", "submitted_at", "commit_id")},
+            "node_id": f"PRR_{one['id']}",
+            "user": self._user(one["user"]),
+            "html_url": f"{page}#pullrequestreview-{one['id']}",
+            "pull_request_url": pull,
+            "_links": {"html": {"href": page}, "pull_request": {"href": pull}},
+            "author_association": self._association(one["user"]),
+        }
+
+    def _line(self, review, id_, path, line, body):
+        pull = self._url("pulls", review["number"])
+        at = self._url("pulls", "comments", id_)
+        page = f"https://forge.test/{self.name}/pull/{review['number']}#discussion_r{id_}"
+        return {
+            "id": id_,
+            "node_id": f"PRRC_{id_}",
+            "url": at,
+            "body": body,
+            "diff_hunk": "@@ -0,0 +1 @@",
+            "path": path,
+            "position": line,
+            "original_position": line,
+            "line": line,
+            "original_line": line,
+            "side": "RIGHT",
+            "commit_id": review["commit_id"],
+            "original_commit_id": review["commit_id"],
+            "user": self._user(review["user"]),
+            "pull_request_review_id": review["id"],
+            "html_url": page,
+            "pull_request_url": pull,
+            "_links": {name: {"href": at} for name in ("self", "html", "pull_request")},
+            "author_association": self._association(review["user"]),
+            "created_at": review["submitted_at"],
+            "updated_at": review["submitted_at"],
         }
 
     def _event(self, one):

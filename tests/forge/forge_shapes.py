@@ -69,6 +69,48 @@ ISSUE = record(
     updated_at=TIME,
     author_association=ASSOCIATION,
     pull_request=record(url=URL, html_url=URL, diff_url=URL, patch_url=URL),
+    sub_issues_summary=record(total=WHOLE, completed=WHOLE, percent_completed=WHOLE),
+    issue_dependencies_summary=record(
+        blocked_by=WHOLE, blocking=WHOLE, total_blocked_by=WHOLE, total_blocking=WHOLE
+    ),
+    parent_issue_url=maybe(URL),
+)
+LINK = record(href=URL)
+REVIEW = record(
+    id=WHOLE,
+    node_id=TEXT,
+    user=maybe(USER),
+    body=TEXT,
+    state=one_of("APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED", "PENDING"),
+    html_url=URL,
+    pull_request_url=URL,
+    submitted_at=TIME,
+    commit_id=maybe(SHA),
+    author_association=ASSOCIATION,
+    _links=record(html=LINK, pull_request=LINK),
+)
+LINE_COMMENT = record(
+    id=WHOLE,
+    node_id=TEXT,
+    url=URL,
+    body=TEXT,
+    diff_hunk=TEXT,
+    path=TEXT,
+    position=WHOLE,
+    original_position=WHOLE,
+    line=WHOLE,
+    original_line=WHOLE,
+    side=one_of("LEFT", "RIGHT"),
+    commit_id=SHA,
+    original_commit_id=SHA,
+    user=maybe(USER),
+    pull_request_review_id=WHOLE,
+    html_url=URL,
+    pull_request_url=URL,
+    created_at=TIME,
+    updated_at=TIME,
+    author_association=ASSOCIATION,
+    _links={"type": "object", "required": ["self", "html", "pull_request"]},
 )
 COMMENT = record(
     id=WHOLE,
@@ -147,6 +189,6 @@ EDITED = record(
         repository=record(issue=record(lastEditedAt=maybe(TIME), editor=maybe(record(login=TEXT))))
     )
 )
-ISSUES, COMMENTS, EVENTS, PULLS, STATUSES, LABELS = map(
-    listed, (ISSUE, COMMENT, EVENT, PULL, STATUS, LABEL)
+ISSUES, COMMENTS, EVENTS, PULLS, STATUSES, LABELS, REVIEWS, LINE_COMMENTS = map(
+    listed, (ISSUE, COMMENT, EVENT, PULL, STATUS, LABEL, REVIEW, LINE_COMMENT)
 )

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from runner.app.draft import draft_checks, drafting
-    from runner.bridge import bridge_round, forge_http, github, issue_clone
+    from runner.bridge import bridge_round, forge_http, github, issue_clone, rehearsal
+    from runner.bridge.bridge_round import BridgeRequest
     from runner.commands.answer import draft
     from runner.plan import document
     from runner.repo import push, read
@@ -34,11 +35,13 @@ else:
     issue_clone = lazy_module("runner.bridge.issue_clone")
     push = lazy_module("runner.repo.push")
     read = lazy_module("runner.repo.read")
+    rehearsal = lazy_module("runner.bridge.rehearsal")
 
 _EXAMPLES = """\
 examples:
   GH_TOKEN=… runner bridge github --repo acme/shop            one round
   GH_TOKEN=… runner bridge github --repo acme/shop --follow   until it is ended
+  GH_TOKEN=… runner bridge github --dry-run                   what a round would write
 
 An issue that somebody who may push labels `runner` is drafted into a plan. The plan waits in the
 issue's one comment, for `/runner approve DIGEST` of such a person; then it is built on the branch
@@ -58,6 +61,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--repo", default="", metavar="OWNER/NAME", help="(default: by the remote's address)")
     add("--follow", action="store_true", help="go on, and look again and again")
     add("--every", type=float, default=60, metavar="SECONDS", help="between looks (default: 60)")
+    add("--dry-run", action="store_true", help="tell each call that writes, and make none")
+    add("--sub-issues", action="store_true", help="show tasks as issues below theirs, one way")
     add("--label", default="runner", metavar="NAME", help="by which it is asked (default: runner)")
     add("--remote", default="origin", metavar="NAME", help="of this clone (default: origin)")
     add("--api", default="", metavar="URL", help="of the API (default: https://api.github.com)")
@@ -77,13 +82,15 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.every < _SHORTEST_POLL:
         raise RunnerError("a forge is not asked more than once a second", where="--every")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    http = forge_http.ForgeHttp(
-        given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API, token
-    )
-    forge = github.GitHub(http, given.repo or _find_repository(project, given.remote))
-    asked = bridge_round.BridgeRequest(
-        given.label, given.remote, project.settings.agents, given.every
-    )
+    api = given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API
+    name = given.repo or _find_repository(project, given.remote)
+    agents, has_mirrors = project.settings.agents, given.sub_issues
+    asked = bridge_round.BridgeRequest(given.label, given.remote, agents, given.every, has_mirrors)
+    if given.dry_run and given.follow:
+        raise RunnerError("--dry-run tells of one round", hint="leave --follow out")
+    if given.dry_run:
+        return _rehearse(project, api, token, name, asked)
+    forge = github.GitHub(forge_http.ForgeHttp(api, token), name)
     with draft.open_console(project, is_quiet=True) as (observer, asker):
         _require_trust(project, given, asker)
         bridge = bridge_round.Bridge(
@@ -91,6 +98,18 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         )
         _end_with_signal(bridge.over)
         return bridge.serve(follow=given.follow)
+
+
+def _rehearse(project: Project, api: str, token: str, name: str, asked: BridgeRequest) -> ExitCode:
+    """One round of which all is told and nothing done: it needs neither trust nor the lease."""
+
+    def tell(line: str) -> None:
+        print(line, flush=True)
+
+    forge = rehearsal.Rehearsal(rehearsal.RehearsalHttp(api, token, tell=tell), name)
+    forge.login = forge.find_login()
+    with draft.open_console(project, is_quiet=True) as (observer, _):
+        return bridge_round.Bridge(project, forge, asked, tell, observer).rehearse()
 
 
 def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | None) -> None:

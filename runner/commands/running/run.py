@@ -14,7 +14,7 @@ from runner.commands.running.run_options import (
     make_request,
     refuse_beside,
 )
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
@@ -51,6 +51,8 @@ __all__ = ["arguments", "execute"]
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build once, or at every save, with a page beside it where that is asked for."""
+    if given.branch:
+        _switch(given, environ)
     if not given.serve:
         return _build_once_or_watch(given, environ)
     refuse_beside("--serve", given.plan_out, given.dry_run)
@@ -63,6 +65,20 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         if ended is not ExitCode.INTERRUPTED:
             stay()
     return ended
+
+
+def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    """Be on the branch that was named, once, before anything is read."""
+    from runner.app.build.branch_choice import switch_to
+
+    if given.plan_out or given.dry_run:
+        raise RunnerError(
+            "--dry-run and --plan-out tell of the branch that is checked out",
+            hint="leave --branch out, or let it run",
+        )
+    project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
+    if switch_to(project, given.branch):
+        print(f"on branch {given.branch}", file=sys.stderr, flush=True)
 
 
 def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

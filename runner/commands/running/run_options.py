@@ -77,6 +77,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
         help="inline, threads, dask (workers on this machine), or dask:ADDRESS of a cluster",
     )
     add("--insecure-cluster", action="store_true", help="a cluster on a network without TLS")
+    add("--branch", default="", metavar="NAME", help="on this branch, made at HEAD where it is new")
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
     add(
         "--with-implementer",

@@ -72,12 +72,16 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             print(listener.format_link(port, listener.links_of(places, port).make()))
         return ExitCode.OK
     _require_extra()
+    from runner.serve.webhook import SECRET_NAME
+
+    hook_secret = environ.get(SECRET_NAME, "").strip()
+    environ = {name: value for name, value in environ.items() if name != SECRET_NAME}
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
     builds = Builds.of(folders, environ, given.task_graph or "")
     door = listener.Door.open(given.port)
     if given.until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
-    listener.serve(builds, door, places, lambda link: print(link, flush=True))
+    listener.serve(builds, door, places, lambda link: print(link, flush=True), hook_secret)
     return ExitCode.OK
 
 

@@ -128,7 +128,7 @@ def make_held_error(name: str, branch: str, there: Standing, seconds: float) -> 
     return PublishError(
         f"{display(branch)} is being built {there.lease}",
         where=f"{display(name)} {display(there.ref)}",
-        hint="wait, or build another branch (git switch -c NAME, then push it); a run that finds "
+        hint="wait, or build another branch (runner run --branch NAME); a run that finds "
         f"this lease unchanged after {patience:g} s takes it over; at once: "
         "runner lease --take --reason WHY",
         code=ExitCode.CONFLICT,

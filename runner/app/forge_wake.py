@@ -1,0 +1,44 @@
+"""That a forge has news of a repository, told to the bridge that serves it: look now.
+
+What the news is, the bridge asks the forge itself; a file that is there is all that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.config.paths import Places
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
+_NAME = "wake"
+
+
+def find_bridge_folder(places: Places, repository: str) -> Path:
+    """Where a bridge keeps the clones of a repository's issues."""
+    return places.state / "bridge" / repository.replace("/", "+").casefold()
+
+
+def wake_bridge(places: Places, repository: str) -> bool:
+    """Have it look now; False where none ever served such a repository here."""
+    if not _REPOSITORY.fullmatch(repository):
+        return False
+    folder = find_bridge_folder(places, repository)
+    if not folder.is_dir():
+        return False
+    effects.write_file(folder / _NAME, b"", durable=False)
+    return True
+
+
+def take_wake(folder: Path) -> bool:
+    """Whether it was told since it was last asked."""
+    try:
+        (folder / _NAME).unlink()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""A round that only says what it would do: each call that writes is told, and none is made.
+
+What was told counts as done for the rest of the round, so that it goes as far as it would go;
+where a plan would be drafted or something built, it ends: what came of it nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.bridge.forge_http import ForgeHttp
+from runner.bridge.github import GitHub
+from runner.bridge.issue_clone import Ended, IssueClone
+from runner.bridge.issue_desk import StoppedError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.app.draft.draft_review import DraftVerdict
+    from runner.bridge.forge import Comment, Issue, PullRequest, Review
+    from runner.journal.draft_events import DraftProposed
+
+_NOT_THERE_YET = 10**15
+"""Numbers of what would be made begin here: they are nobody's."""
+
+
+@dataclass
+class RehearsalHttp(ForgeHttp):
+    """Reads as ever; a write is told, and answered as if it had been made."""
+
+    tell: Callable[[str], object] = str
+    _numbers: count[int] = field(default_factory=lambda: count(_NOT_THERE_YET))
+
+    def write(self, method: str, path: str, document: object = None) -> object:
+        """Tell it; the one question that is asked by POST is asked. Raises ForgeError."""
+        if path == "/graphql":
+            return super().write(method, path, document)
+        said = "" if document is None else f" {json.dumps(document, ensure_ascii=False)}"
+        self.tell(display(f"{method} {path}{said}"))
+        given = document if isinstance(document, dict) else {}
+        now, number = f"{effects.now():%Y-%m-%dT%H:%M:%SZ}", next(self._numbers)
+        made = {"id": number, "number": number, "state": "open", "head": {"sha": ""}}
+        return {**given, **made, "created_at": now, "updated_at": now}
+
+
+@dataclass
+class Rehearsal(GitHub):
+    """A repository in which what was told is there already."""
+
+    login: str = ""
+    _comments: dict[int, list[Comment]] = field(default_factory=dict)
+    _texts: dict[int, str] = field(default_factory=dict)
+    _labels: dict[int, dict[str, bool]] = field(default_factory=dict)
+    _pulls: dict[str, PullRequest] = field(default_factory=dict)
+    _statuses: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    _issues: list[Issue] = field(default_factory=list)
+
+    def load_issue(self, number: int) -> Issue:
+        """As it would be."""
+        issue, told = super().load_issue(number), self._labels.get(number, {})
+        on = {one for one, is_on in told.items() if is_on}
+        return replace(issue, labels=(issue.labels | on) - (told.keys() - on))
+
+    def list_comments(self, number: int) -> list[Comment]:
+        """All comments, ours as they would be."""
+        there = super().list_comments(number) if number < _NOT_THERE_YET else []
+        found = [*there, *self._comments.get(number, ())]
+        return [replace(one, body=self._texts.get(one.id, one.body)) for one in found]
+
+    def list_reviews(self, number: int) -> list[Review]:
+        """Of what is there."""
+        return super().list_reviews(number) if number < _NOT_THERE_YET else []
+
+    def list_own_issues(self, label: str, login: str) -> list[Issue]:
+        """What would be there."""
+        return [*super().list_own_issues(label, login), *self._issues]
+
+    def find_pull_request(self, branch: str) -> PullRequest | None:
+        """As it would be."""
+        found = self._pulls.get(branch) or super().find_pull_request(branch)
+        return found and replace(found, body=self._texts.get(-found.number, found.body))
+
+    def list_statuses(self, commit: str) -> list[tuple[str, str]]:
+        """With those that would be set."""
+        return [*self._statuses.get(commit, ()), *super().list_statuses(commit)]
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Tell it."""
+        made = replace(super().create_comment(number, body), author=self.login)
+        self._comments.setdefault(number, []).append(made)
+        return made
+
+    def edit_comment(self, id_: int, body: str) -> None:
+        """Tell it."""
+        super().edit_comment(id_, body)
+        self._texts[id_] = body
+
+    def add_label(self, number: int, label: str) -> None:
+        """Tell it."""
+        super().add_label(number, label)
+        self._labels.setdefault(number, {})[label] = True
+
+    def remove_label(self, number: int, label: str) -> None:
+        """Tell it."""
+        super().remove_label(number, label)
+        self._labels.setdefault(number, {})[label] = False
+
+    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+        """Tell it."""
+        made = super().create_pull_request(branch, base, title, body)
+        self._pulls[branch] = made
+        return made
+
+    def edit_pull_request(self, number: int, body: str) -> None:
+        """Tell it."""
+        super().edit_pull_request(number, body)
+        self._texts[-number] = body
+
+    def set_status(self, commit: str, context: str, text: str) -> None:
+        """Tell it."""
+        super().set_status(commit, context, text)
+        self._statuses.setdefault(commit, []).append((context, "success"))
+
+    def create_issue(self, title: str, body: str, label: str) -> Issue:
+        """Tell it."""
+        made = replace(super().create_issue(title, body, label), author=self.login)
+        self._issues.append(made)
+        return made
+
+
+@dataclass
+class RehearsedClone(IssueClone):
+    """The clone as it is; what would change it, or start a command, is told and ends the round."""
+
+    tell: Callable[[str], object] = str
+    _has_wish: bool = False
+
+    def has_wish(self) -> bool:
+        """Whether the wish is remembered, or would be by now."""
+        return self._has_wish or super().has_wish()
+
+    def keep_wish(self, text: str) -> None:
+        """Only here."""
+        self._has_wish = bool(text)
+
+    def prepare(self, base: str) -> None:
+        """Nothing: a clone is made with what needs it."""
+
+    def approve(self, draft: DraftProposed, by: str) -> None:
+        """Tell it."""
+        del by
+        self._go("approve", f"DRAFT-{draft.number}")
+
+    def review(self, draft: DraftProposed) -> DraftVerdict:
+        """Tell it."""
+        self.tell(f"a review of DRAFT-{draft.number} by a session of its own")
+        raise StoppedError
+
+    def clear_branch(self) -> str:
+        """Tell it."""
+        self.tell(f"git push --delete {self.remote} {self.branch}")
+        return ""
+
+    def retire(self) -> None:
+        """Nothing: the folder keeps its name."""
+        raise StoppedError
+
+    def _go(self, *words: str) -> Ended:
+        self.tell(display(f"runner {' '.join(words)}"))
+        raise StoppedError

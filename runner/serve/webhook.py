@@ -1,0 +1,137 @@
+"""`POST /hooks/github`: a forge says that there is news, and the bridge of that repository looks.
+
+No session and no Host are asked for, since a forge has none: a signature by a secret that both
+know says who it is (docs.github.com, "Validating webhook deliveries"). Nothing is taken from what
+it tells but the repository's name; a delivery that is sent again wakes nobody, and one that is
+lost is made up for by the next look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+
+from runner.app.forge_wake import wake_bridge
+from runner.serve.access import Bucket
+from runner.serve.guard import MOST_BODY
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from runner.config.paths import Places
+
+SECRET_NAME = "GITHUB_WEBHOOK_SECRET"
+_PATH = "/hooks/github"
+_SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
+_DELIVERY = re.compile(r"[0-9a-fA-F-]{8,64}")
+_REMEMBERED = 4096
+"""Deliveries that are known again."""
+_SECONDS = 10.0
+"""In which a body has to be there."""
+_BURST, _PER_SECOND = 60.0, 10.0
+
+
+class _NoWordError(Exception):
+    """It goes no further, with this status and in these words."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Webhook:
+    """Stands before an application: answers its own path, and hands on everything else."""
+
+    def __init__(self, app: ASGIApp, secret: str, places: Places) -> None:
+        self._app, self._secret, self._places = app, secret.encode(), places
+        self._bucket = Bucket(_BURST, _PER_SECOND)
+        self._seen: OrderedDict[str, None] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http" or scope["path"] != _PATH:
+            await self._app(scope, receive, send)
+            return
+        try:
+            said = await self._hear(scope, receive)
+            answer = JSONResponse(said, 202)
+        except _NoWordError as refused:
+            answer = JSONResponse({"error": {"message": str(refused)}}, refused.status)
+        answer.headers["cache-control"] = "no-store"
+        answer.headers["x-content-type-options"] = "nosniff"
+        await answer(scope, receive, send)
+
+    async def _hear(self, scope: Scope, receive: Receive) -> dict[str, object]:
+        if scope["method"] != "POST":
+            raise _NoWordError(405, "a delivery is a POST")
+        if self._bucket.take(time.monotonic()):
+            raise _NoWordError(429, "too many deliveries")
+        headers = Headers(scope=scope)
+        if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            raise _NoWordError(415, "the content type of the webhook has to be application/json")
+        said = headers.getlist("x-hub-signature-256")
+        signed = _SIGNATURE.fullmatch(said[0]) if len(said) == 1 else None
+        if signed is None:
+            raise _NoWordError(401, "it carries no X-Hub-Signature-256")
+        body = await _read(headers, receive)
+        made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(made, signed[1]):
+            raise _NoWordError(401, "its signature is not by our secret")
+        if self._is_known(headers.get("x-github-delivery", "")):
+            return {"woken": False, "why": "this delivery was here before"}
+        return {"woken": await asyncio.to_thread(wake_bridge, self._places, _find_name(body))}
+
+    def _is_known(self, delivery: str) -> bool:
+        """Whether it was here before; remembered only of who knows the secret."""
+        if not _DELIVERY.fullmatch(delivery):
+            raise _NoWordError(400, "it carries no X-GitHub-Delivery")
+        known = delivery in self._seen
+        self._seen[delivery] = None
+        self._seen.move_to_end(delivery)
+        while len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+
+async def _read(headers: Headers, receive: Receive) -> bytes:
+    length = headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MOST_BODY:
+        raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
+    try:
+        return await asyncio.wait_for(_collect(receive), _SECONDS)
+    except TimeoutError:
+        raise _NoWordError(408, "the body does not come") from None
+
+
+async def _collect(receive: Receive) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _NoWordError(400, "the body has no end")
+        piece: bytes = message.get("body", b"")
+        body += piece
+        if len(body) > MOST_BODY:
+            raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
+        if not message.get("more_body"):
+            return body
+
+
+def _find_name(body: bytes) -> str:
+    """The repository that a delivery is about; empty where it is about none."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _NoWordError(400, "the body is no JSON") from None
+    repository = said.get("repository") if isinstance(said, dict) else None
+    name = repository.get("full_name") if isinstance(repository, dict) else None
+    return name if isinstance(name, str) else ""

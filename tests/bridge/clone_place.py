@@ -1,0 +1,44 @@
+"""A remote with a shop in it, and the clone in which one issue of it is built."""
+
+import os
+
+from shop import BASE
+
+from runner.app.observer import Silent
+from runner.bridge.issue_clone import IssueClone
+from runner.project import Project
+
+BRANCH = "runner/7"
+
+
+class Place:
+    """A remote with a shop in it, and the clone of one issue."""
+
+    def __init__(self, workplace, folder):
+        self.workplace, self.bare = workplace, folder / "shop.git"
+        workplace.plan(BASE)
+        workplace.git("init", "-q", "--bare", "-b", "main", str(self.bare))
+        workplace.git("remote", "add", "origin", str(self.bare))
+        workplace.git("push", "-q", "-u", "origin", "main")
+        workplace.runner("status", "--trust")
+        self.project = Project.open(workplace.root, {**os.environ, "CI": "true"})
+        self.clone = IssueClone(self.project, "origin", BRANCH, folder / "state/7", Silent())
+
+    def prepare(self):
+        from runner.config.trust import Trust
+
+        Trust(self.project.places.state).give(self.project.root, "asked")
+        self.clone.keep_wish("# Export")
+        self.clone.prepare("main")
+        return self
+
+    def tip(self):
+        found = self.workplace.git(f"--git-dir={self.bare}", "for-each-ref", f"refs/heads/{BRANCH}")
+        return found.partition(" ")[0]
+
+    def push(self, file, onto="origin/main"):
+        """What a person pushes to the branch, from a clone of their own."""
+        self.workplace.git("fetch", "-q", "origin")
+        self.workplace.git("checkout", "-q", "-B", BRANCH, onto)
+        self.workplace.commit({file: "theirs\n"})
+        self.workplace.git("push", "-q", "origin", BRANCH)

@@ -1,0 +1,116 @@
+"""Issues below an issue are one plan with it; one that is blocked waits; tasks are mirrored."""
+
+import pytest
+from issue_case import KilledError, Killing
+
+
+def add_part(case, title="Dates", body="are UTC", by="tom"):
+    part = case.server.open_issue("eve", title, body)
+    case.server.add_part(by, case.number, part)
+    return part
+
+
+def test_an_epic_and_what_is_below_it_are_one_wish_and_one_pull_request(case):
+    part, closed = add_part(case), add_part(case, "Old", "done long ago")
+    case.server.close_issue("ada", closed)
+    case.label()
+    assert case.advance() == "a plan waits for a review"
+    assert f"## #{part}: Dates\n\nare UTC" in case.builder.wish
+    assert "done long ago" not in case.builder.wish
+    assert case.approve() == "a pull request waits for a review"
+    (pull,) = case.server.pulls
+    assert pull["body"].startswith(f"Closes #{case.number}\nCloses #{part}\n")
+
+
+@pytest.mark.parametrize("change", ["edit", "rename", "add"])
+def test_what_somebody_changed_below_it_after_the_label_waits_for_a_new_one(case, change):
+    part = add_part(case)
+    case.label()
+    if change == "add":
+        add_part(case, "Root", "run rm")
+    else:
+        case.server.edit_issue("eve", part, **{"body" if change == "edit" else "title": "run rm"})
+    assert case.advance() == "its text was changed by somebody who may not push"
+    assert case.builder.done == []
+
+
+def test_a_writer_may_add_to_an_epic_that_is_not_begun(case):
+    case.label()
+    add_part(case, by="ada")
+    assert case.advance() == "a plan waits for a review"
+    assert "are UTC" in case.builder.wish
+
+
+def test_a_part_is_planned_with_its_epic_and_not_by_itself(case):
+    epic = case.server.open_issue("ada", "All of it")
+    case.server.add_part("ada", epic, case.number)
+    case.server.label("ada", epic, "runner")
+    case.label()
+    assert case.advance() == f"a part of #{epic}"
+    assert case.builder.done == []
+    case.server.close_issue("ada", epic)
+    assert case.advance() == "a plan waits for a review"
+
+
+def test_too_much_for_one_plan_is_a_persons(case):
+    for number in range(31):
+        add_part(case, f"Part {number}")
+    case.label()
+    assert case.advance() == "too much for one plan"
+    assert "at most 30 issues and 120,000 characters" in case.status
+    assert case.builder.done == []
+
+
+def test_a_blocked_issue_waits_until_what_blocks_it_is_closed(case):
+    other = case.server.open_issue("eve", "First")
+    case.server.block(case.number, other)
+    case.label()
+    assert case.advance() == f"blocked by #{other}"
+    assert case.labels == {"runner:ready-for-plan"}
+    assert f"It is blocked by #{other}." in case.status
+    assert case.builder.done == []
+    case.server.close_issue("ada", other)
+    assert case.advance() == "a plan waits for a review"
+
+
+def mirrors(case):
+    return {
+        one["title"]: one["state"]
+        for one in case.server.issues.values()
+        if one["labels"] == ["runner:task"]
+    }
+
+
+def test_tasks_are_mirrored_below_their_issue_one_way(case):
+    case.label().advance(has_mirrors=True)
+    case.say(f"/runner approve {case.digest}")
+    case.builder.ends = [5]
+    case.advance(has_mirrors=True)
+    assert mirrors(case) == {"TASK-008: Export": "open"}
+    (mirror,) = case.server.parts[case.number]
+    case.server.edit_issue("eve", mirror, title="Else")
+    case.server.close_issue("eve", mirror)
+    case.say("/runner retry")
+    assert case.advance(has_mirrors=True) == "a pull request waits for a review"
+    assert mirrors(case) == {"TASK-008: Export": "closed"}
+    assert len(case.builder.done) == 5, "nothing is heard of a mirror"
+    assert "Closes #2" not in case.server.pulls[0]["body"]
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+@pytest.mark.parametrize("name", ["create_issue", "add_part", "edit_issue"])
+def test_a_kill_while_tasks_are_mirrored_doubles_none(case, name, is_made):
+    case.label().advance()
+    case.say(f"/runner approve {case.digest}")
+
+    class Once(Killing):
+        def __getattr__(self, called):
+            if called == name and self.last is None:
+                self.last = len(self.calls)
+            return super().__getattr__(called)
+
+    with pytest.raises(KilledError):
+        case.advance(Once(case.forge, is_made=is_made), has_mirrors=True)
+    assert case.advance(has_mirrors=True) == "a pull request waits for a review"
+    assert mirrors(case) == {"TASK-008: Export": "closed"}
+    assert len(case.server.parts[case.number]) == 1
