@@ -72,7 +72,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _queue(
     store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
 ) -> ExitCode:
-
     if given.more:
         raise RunnerError("one repository at a time", hint="runner queue --help")
     if not 0 <= given.timeout < float("inf"):
