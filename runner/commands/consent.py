@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.build import discovered_gates, suitability
-    from runner.commands.running import terminal_review
     from runner.plan.document import Plan
     from runner.project import Reading
+    from runner.terminal import terminal_review
 else:
     discovered_gates = lazy_module("runner.app.build.discovered_gates")
     suitability = lazy_module("runner.app.build.suitability")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
 
 
 def add_proof_flags(parser: argparse.ArgumentParser) -> None:

@@ -152,7 +152,6 @@ def _evaluate(
 def _find_unmeasured(
     check: Check, weight: Weight, missing: tuple[str, ...], severity: Severity
 ) -> Iterable[Finding]:
-
     for language, path, needed in weight.unmeasured:
         if language == "Python" and missing:
             yield _make_missing(check, missing, severity)

@@ -9,9 +9,11 @@ from runner.errors import RunnerError
 from runner.history.commit_log import read_told
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, text
+from runner.text.display import display
+from runner.text.wording import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from runner.history.commit_log import Told
     from runner.repo.read import Repository
@@ -196,3 +198,49 @@ def _parse_porcelain(out: str, repository: Repository) -> Iterable[Line]:
         else:
             name, _, value = row.partition(" ")
             said[name] = value
+
+
+def blame_lines(found: tuple[Stretch, ...]) -> Iterator[str]:
+    """A file, each stretch of lines with its source."""
+    width = len(str(found[-1].last)) * 2 + 1 if found else 0
+    for one in found:
+        span = f"{one.first}" if one.first == one.last else f"{one.first}-{one.last}"
+        yield f"{span:>{width}}  {_format_source(one.source, one.author)}{_format_restored(one)}"
+
+
+def stretch_lines(one: Stretch) -> Iterator[str]:
+    """One line, with everything that is known of it."""
+    source = one.source
+    yield f"{one.first}: {display(one.lines[0])}"
+    yield f"  {_format_source(source, one.author)}{_format_restored(one)}"
+    yield from (f"  change: {display(note)}" for note in source.changes)
+    if source.kind != "task":
+        return
+    yield f"  review: {display(source.review) or 'not told'}"
+    yield from (f"  proof: {display(proof)}" for proof in source.proofs)
+    if not source.proofs:
+        yield "  proof: none told"
+    if source.coverage:
+        yield f"  coverage: {display(source.coverage)}"
+
+
+def _format_source(source: Source, author: str) -> str:
+    """Whose a line is, in a few words."""
+    where = f"{short(source.commit)} {display(source.subject)}"
+    match source.kind:
+        case "task":
+            change = "".join(f" {note.split(' ')[0]}" for note in source.changes[-1:])
+            number = source.attempt or "unknown"
+            return f"{display(source.task)} attempt {number}{display(change)} · {where}"
+        case "undo":
+            return f"taken back: {display(source.task)} · {where}"
+        case "record":
+            return f"the runner's own document · {where}"
+        case "person":
+            return f"{display(author)}, by hand · {where}"
+        case _:
+            return "not committed yet"
+
+
+def _format_restored(one: Stretch) -> str:
+    return f" (brought back by {short(one.restored)})" if one.restored else ""

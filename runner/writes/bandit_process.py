@@ -99,7 +99,6 @@ class BanditProcess:
     def _ask(
         self, companion: WorkerProcess, content: bytes, path: str, seconds: float
     ) -> tuple[Issue, ...]:
-
         question = [b64encode(content).decode(), path, seconds]
         try:
             patience = _CROWD * bandit_scan.longest(content, seconds) + _PATIENCE

@@ -12,7 +12,7 @@ from commands_build import a_ground
 from commands_terminal import Terminal
 
 from runner.commands.catalogue import TABLE
-from runner.commands.completion import Flag, _zsh_flag
+from runner.report.shell_completion import Flag, _zsh_flag
 
 RUNNER = Path(sys.executable).parent / "runner"
 

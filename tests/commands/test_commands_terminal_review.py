@@ -6,11 +6,11 @@ import sys
 import pytest
 from pipeline_build import a_key
 
-from runner.commands.running.terminal_review import REFUSED, TerminalAsker, edit_content
 from runner.errors import RunnerError
 from runner.model import Action, Change, Task, digest_of
 from runner.report.console import NORMAL, Console
 from runner.run.review import Answer, Said, Spot
+from runner.terminal.terminal_review import REFUSED, TerminalAsker, edit_content
 
 CHANGE = Change("a.txt", Action.CREATE, 0o100644, None, digest_of(b"one\n"), b"one\n")
 GONE = Change("a.txt", Action.DELETE, 0o100644, digest_of(b"one\n"), None, None)

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from runner.app.build.suitability import require_trust
-from runner.commands.running.terminal_review import TerminalAsker
 from runner.config.trust import group_alike
 from runner.errors import RunnerError
 from runner.report.console import NORMAL, Console
+from runner.terminal.terminal_review import TerminalAsker
 
 PLAN = "# Shop\n\n## TASK-001: a\n\n- Status: PENDING\n- Output files: `a.txt`\n- Command: {}\n"
 LATER = "this repository runs more than what you agreed to; nothing has run"

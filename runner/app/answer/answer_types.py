@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from runner.lazy_dataclass import dataclass
+from runner.text.display import display
+from runner.text.wording import join_few
 
 
 class Became(StrEnum):
@@ -84,3 +86,38 @@ class Reject:
     seen: str = ""
     """Digest of what the person was shown, as in `Approve`."""
     via: str = ""
+
+
+def describe_answer(one: Answered) -> str:
+    """One answer in words."""
+    name, refused = display(one.task), one.plans_refused
+    kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""
+    verb = "is" if len(one.done_again) == 1 else "are"
+    again = ", ".join(map(display, one.done_again))
+    return {
+        Became.APPROVED: f"{name} approved",
+        Became.REJECTED: f"{name} rejected",
+        Became.DROPPED: f"{name} rejected{kept}"
+        + (f"; {again} {verb} DONE again" if again else ""),
+        Became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
+        Became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
+        Became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
+        Became.DENIED: f"{name} goes on without it",
+        Became.STANDS: f"{name} stands as it was built: DONE",
+        Became.EDITED: f"{name} edited; next: runner",
+        Became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
+        Became.UNCHANGED: f"{name} is as it was",
+    }[one.became]
+
+
+def describe_held(one: HeldChange) -> str:
+    """What happens with a held change after an approval of one of its victims."""
+    name, missing = display(one.culprit), [display(id_) for id_ in one.missing]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        return (
+            f"{name} lands once {join_few(missing)} {verb} approved, too: "
+            f"runner approve {' '.join(missing)}"
+        )
+    victims = join_few([display(id_) for id_ in one.victims])
+    return f"next: runner    ({victims} built anew on {name}; they land together)"

@@ -1,14 +1,18 @@
-"""What waits for a person, as data: the same for `review --json`, the page and its API."""
+"""What waits for a person: as data for `review --json`, the page and its API; how to answer it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.answer.waiting import as_data, find_plan, find_stale_work
+from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN, as_data, find_plan, find_stale_work
 from runner.lazy_module import lazy_module
+from runner.run.permission_prompts import call_text
 from runner.run.review import open_questions
+from runner.text.display import display
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.app.answer.waiting import Waiting
     from runner.app.draft import draft_answers
     from runner.journal.draft_events import DraftProposed
@@ -87,3 +91,24 @@ def describe_draft(one: DraftProposed) -> dict[str, object]:
         "rounds": one.rounds,
         "by": one.by,
     }
+
+
+def format_calls(state: RunState, task: str) -> Iterator[str]:
+    """The calls that wait for permission, each with the rule that asks."""
+    for one in state.task(task).asks:
+        rule = f" ({display(one.rule)})" if one.rule else ""
+        yield f"wants to call {call_text(one)}{rule}"
+
+
+def how_to_answer(shown: tuple[Waiting, ...]) -> str:
+    """What can be typed about what was listed."""
+    if any(one.kind == "regression" for one in shown):
+        return "runner review ID shows it whole; number or ID can be approved or rejected"
+    if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
+        return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
+    if any(one.kind == "stale" for one in shown):
+        return (
+            "runner review ID shows what was built; runner approve ID [--reuse], "
+            "or runner reject ID --reason … to leave it as it is"
+        )
+    return "runner why ID says more; runner retry ID has it tried again"

@@ -8,16 +8,19 @@ from runner import effects
 from runner.app.build.run_parts import sandbox_of
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.process.base import Ended
 from runner.repo.read import Repository
+from runner.report.documents import document
 from runner.run.batch import Batch, find_shared_files, unfit
 from runner.run.interruption import Interruption
 from runner.run.resource_locks import ResourceLocks, capacities, load_owned_paths
 from runner.run.selection import find_id
 from runner.run.worker_setup import WorkerSetup
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.model import Task
     from runner.project import Project
@@ -107,3 +110,56 @@ def _format_collision(one: Shared) -> str:
         who, other = (one.one, one.other) if one.path == "any" else (one.other, one.one)
         return f"{display(who)} may write any file, so also one of {display(other)}"
     return f"{display(one.one)} and {display(one.other)} both write {display(one.named)}"
+
+
+def end_lines(came: Came) -> Iterator[str]:
+    """One line, and where it failed the end of what the command printed."""
+    sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _format_end(came))
+    log = f"  {came.log_shown}" if came.log_shown else ""
+    yield f"{sign} {display(came.task.id)} {ended}, {came.ran.seconds:.1f} s{log}"
+    if not came.ran.passed and came.ran.tail:
+        yield from (f"    {line}" for line in display(came.ran.tail, lines=True).splitlines())
+
+
+def _format_end(came: Came) -> str:
+    return {
+        Ended.EXITED: f"failed with exit {came.ran.exit}",
+        Ended.IDLE: "printed nothing for too long and was ended",
+        Ended.HARD: "took too long and was ended",
+        Ended.CANCELLED: "was ended",
+        Ended.COULD_NOT_START: "could not start",
+    }[came.ran.ended]
+
+
+def total_line(found: Sequence[Came], seconds: float) -> str:
+    """How many passed, and in what time."""
+    failed = [came.task.id for came in found if not came.ran.passed]
+    count = f"{len(found)} task{'' if len(found) == 1 else 's'}"
+    said = f"failed for {', '.join(map(display, failed))}" if failed else "passed for all"
+    return f"{count}: {said}; {seconds:.1f} s"
+
+
+def batch_document(line: str, done: BatchResult) -> str:
+    """What a command said in each task, as one JSON document."""
+    tasks = [
+        {
+            "task": came.task.id,
+            "title": came.task.title,
+            "passed": came.ran.passed,
+            "exit": came.ran.exit,
+            "ended": came.ran.ended,
+            "seconds": round(came.ran.seconds, 3),
+            "slot": came.slot,
+            "log": came.log_shown or None,
+            "tail": came.ran.tail,
+        }
+        for came in done.came
+    ]
+    return document(
+        "parallel",
+        command=redact(line),
+        head=done.head,
+        passed=done.code is ExitCode.OK,
+        tasks=tasks,
+        seconds=round(done.seconds, 3),
+    )

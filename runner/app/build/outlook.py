@@ -9,6 +9,7 @@ from runner.gates.registry import checks_of
 from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Status
 from runner.repo.read import Repository
+from runner.report.documents import document
 from runner.report.summary import duration
 from runner.run import recovery
 from runner.run.frontier import Forecast, Reached, estimate_seconds, forecast, make_reached
@@ -18,6 +19,7 @@ from runner.run.preflight import find_lacking
 from runner.run.regressions.early_cutoff import may_be_let_go
 from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths
 from runner.run.selection import find_id, select_ids
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -156,3 +158,50 @@ def _commands(project: Project, task: Task) -> Iterator[str]:
     if task.command:
         yield task.command
     yield from (check.command for check in checks_of(task, project.settings) if check.command)
+
+
+def forecast_document(project: Project, foresight: Foresight) -> str:
+    """What a run would do, as one JSON document."""
+    seen = foresight.forecast
+    return document(
+        "forecast",
+        order=seen.order,
+        batches=seen.batches,
+        criticalPath=seen.critical_path,
+        seconds=round(seen.seconds, 3),
+        jobs=project.settings.jobs,
+        waiting=seen.waiting,
+        commands=foresight.commands,
+        lacking=foresight.lacking,
+        mayBeReleased=foresight.may_be_let_go,
+    )
+
+
+def forecast_lines(
+    project: Project, foresight: Foresight, tasks: Mapping[str, Task]
+) -> Iterator[str]:
+    """What a run would do, in words."""
+    seen = foresight.forecast
+    if not seen.order:
+        yield "nothing would run"
+    for number, batch in enumerate(seen.batches, start=1):
+        yield f"batch {number}"
+        for id_ in batch:
+            yield f"  {display(id_)} {display(tasks[id_].title)}"
+            for command in foresight.commands[id_]:
+                yield f"      $ {display(command)}"
+    if seen.order:
+        yield f"order: {' '.join(map(display, seen.order))}"
+        yield f"critical path: {' → '.join(map(display, seen.critical_path))}"
+        jobs = project.settings.jobs
+        by = "by past durations" if seen.known else "if each took a second"
+        yield f"about {duration(seen.seconds)} with {jobs} at once, {by}"
+    for id_, note in foresight.lacking.items():
+        yield f"would be BLOCKED: {display(id_)} {display(tasks[id_].title)} — {display(note)}"
+    for id_, through in foresight.may_be_let_go.items():
+        yield (
+            f"may be released by early cut-off: {display(id_)} {display(tasks[id_].title)} — "
+            f"if {display(through)} offers what it did before"
+        )
+    for id_ in seen.waiting:
+        yield f"waits: {display(id_)} {display(tasks[id_].title)}"

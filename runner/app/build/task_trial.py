@@ -13,26 +13,36 @@ from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Answer, Changed, Dependents, Width, judge
 from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
-from runner.model import Ending, Status
+from runner.lazy_module import lazy_module
+from runner.model import Ending, Status, Usage
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
+from runner.report.affected_lines import format_affected
+from runner.report.diff_view import diff_text
 from runner.run.interruption import Interruption
 from runner.run.planned.dry_run import try_task, without_review
 from runner.run.regressions.trace import Tracer
 from runner.run.selection import find_id
 from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import Finished, WorkerPool
+from runner.text.display import display
+from runner.text.wording import finding_lines
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from runner.app.observer import Observer
-    from runner.model import Outcome, Task
+    from runner.model import Change, Finding, Outcome, Proof, Task
     from runner.project import Project, Reading
+    from runner.report import documents
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned.dry_run import Trial
     from runner.run.preparation import Preparation
+else:
+    documents = lazy_module("runner.report.documents")
+
+_FILES_SHOWN = 20
 
 LOGS = "trial"
 """Folder in the user's cache for what its commands print."""
@@ -190,3 +200,132 @@ def _find_impact(bench: _Bench, trial: Trial, before: Mapping[str, bytes | None]
     deepest = 1 if width.dependents is Dependents.DIRECT else None
     reached = {at.path for path in own for at in find_reaching(knowledge.references, path, deepest)}
     return TrialImpact(answer, tuple(sorted(reached - own)))
+
+
+def trial_lines(found: TrialResult) -> Iterator[str]:
+    """What would land and what it rests on, in words; the diffs aside."""
+    trial, outcome = found.trial, found.trial.outcome
+    yield from _coverage(trial)
+    yield from _impact(found.impact)
+    if outcome.findings:
+        yield "findings:"
+        for finding in outcome.findings:
+            yield from _finding(finding)
+    if outcome.proofs:
+        yield "tests and gates:"
+        yield from (f"  {_proof(proof)}" for proof in outcome.proofs)
+    if outcome.coverage is not None:
+        known, asked = outcome.coverage, f"{outcome.coverage.threshold:g}%"
+        yield f"coverage: {known.shown} (threshold {asked})"
+    yield f"cost: {_cost(trial)}"
+    yield _verdict(trial)
+
+
+def _coverage(trial: Trial) -> Iterator[str]:
+    found = trial.covered
+    how = "its plan" if trial.plan is not None else "its Output files"
+    made = len(set(found.planned) & set(found.produced))
+    yield f"planned by {how}: {len(found.planned)}; produced of them: {made}"
+    for word, paths in (("missing", found.missing), ("unplanned", found.unplanned)):
+        if paths:
+            yield f"  {word}: {', '.join(map(display, paths))}"
+
+
+def _impact(impact: TrialImpact) -> Iterator[str]:
+    affected = impact.answer.affected
+    yield f"may affect: {len(affected)} tasks, {len(impact.files)} files"
+    for one in affected:
+        yield from (f"  {line}" for line in format_affected(one))
+    yield from (f"  {display(path)}" for path in impact.files[:_FILES_SHOWN])
+    if len(impact.files) > _FILES_SHOWN:
+        yield f"  and {len(impact.files) - _FILES_SHOWN} more files (--json shows them)"
+    yield from (
+        f"  not decided: {display(one.place)} {display(one.text)}" for one in impact.answer.doubts
+    )
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    first, *rest = finding_lines(finding)
+    yield f"  {'✗' if finding.refuses else '⚠'} {first}"
+    yield from (f"    {line}" for line in rest)
+
+
+def _proof(proof: Proof) -> str:
+    return f"{display(proof.id)} {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+
+
+def _cost(trial: Trial) -> str:
+    used = trial.usage
+    said = f"{trial.seconds:.1f} s in {_sessions(trial)}"
+    if used == Usage():
+        return f"{said}; it tells no tokens"
+    dollars = f", ${used.dollars:.4f}" if used.dollars else ""
+    return f"{said}; {used.input_tokens} tokens in, {used.output_tokens} out{dollars}"
+
+
+def _sessions(trial: Trial) -> str:
+    kinds = [one.kind for one in trial.sessions]
+    return ", ".join(dict.fromkeys(f"{kinds.count(kind)} {kind}" for kind in kinds))
+
+
+def _verdict(trial: Trial) -> str:
+    name = display(trial.task.id)
+    if trial.passed and trial.outcome.changes:
+        return f"{name} would land as it is; nothing has landed"
+    if trial.passed:
+        return f"{name} would change nothing and be DONE"
+    return f"{name} would not land"
+
+
+def trial_document(found: TrialResult) -> str:
+    """All of it, as one JSON document."""
+    trial, outcome, impact = found.trial, found.trial.outcome, found.impact
+    return documents.document(
+        "trial",
+        task=trial.task.id,
+        title=trial.task.title,
+        base=trial.base,
+        passed=trial.passed,
+        ending=outcome.ending,
+        sessions=[_session(one.kind, one.outcome) for one in trial.sessions],
+        plan=trial.plan,
+        coverage=trial.covered,
+        changes=[_change(found, change) for change in outcome.changes],
+        impact={
+            "tasks": impact.answer.affected,
+            "files": impact.files,
+            "doubts": impact.answer.doubts,
+        },
+        findings=outcome.findings,
+        proofs=outcome.proofs,
+        lines_covered=outcome.coverage,
+        decisions=outcome.decisions,
+        usage=trial.usage,
+        seconds=trial.seconds,
+    )
+
+
+def _session(kind: str, outcome: Outcome) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "ending": outcome.ending,
+        "seconds": outcome.seconds,
+        "usage": outcome.usage,
+        "findings": outcome.findings,
+        "summary": outcome.summary,
+    }
+
+
+def _change(found: TrialResult, change: Change) -> dict[str, object]:
+    refused = change.path in found.trial.outcome.tainted
+    before = found.before[change.path]
+    return {
+        "path": change.path,
+        "action": change.action,
+        "mode": f"{change.mode:06o}",
+        "before": change.before,
+        "after": change.after,
+        "bytes": len(change.content or b""),
+        "refused": refused,
+        "diff": None if refused else diff_text(before, change, colour=False, width=0),
+    }

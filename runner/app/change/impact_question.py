@@ -5,7 +5,9 @@ What a project knows of its tasks is gathered for one question.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.change import change_source
@@ -16,16 +18,20 @@ from runner.impact.inputs import knowledge_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
+from runner.project import Project
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
+from runner.report.documents import document
 from runner.run.regressions.reached_contracts import find_reached_contracts, past_of, with_contracts
 from runner.run.selection import find_id
+from runner.text.display import display
 from runner.text.wording import plural
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.app.prove.prove_tree import Reproven
     from runner.gates.contracts import touched_contracts
     from runner.impact.answer import Answer, Changed
     from runner.impact.inputs import Knowledge
@@ -166,3 +172,46 @@ def _format_left_out(view: View, asked: int) -> Iterator[str]:
     if more:
         verb = "is" if more == 1 else "are"
         yield f"{plural(more, 'task')} that {verb} not DONE: not asked about (--all does)"
+
+
+def inside(project: Project, typed: str) -> str:
+    """A path as it was typed, relative to the project. Raises RunnerError for one outside."""
+    path = os.path.normpath(os.path.join(Path.cwd(), typed))  # noqa: PTH118 - follows no link
+    root = os.path.realpath(project.root)
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120 - likewise
+    if not Path(real).is_relative_to(root):
+        hint = f"paths are of the project in {project.root}"
+        raise RunnerError("this file lies outside the project", where=display(typed), hint=hint)
+    return Path(real).relative_to(root).as_posix()
+
+
+def impact_document(found: Impact, ran: Sequence[Reproven]) -> str:
+    """What may be affected and what was run for it, as one JSON document."""
+    return document(
+        "impact",
+        of=found.words,
+        changed_dependents=found.width.dependents,
+        conservative=found.width.conservative,
+        changes=[
+            {"path": one.path, "action": _action(one), "origin": one.origin}
+            for one in found.changes
+        ],
+        affected=[
+            {
+                "task": one.task,
+                "contracts": one.contracts,
+                "tests": dict(one.tests),
+                "reasons": one.reasons,
+            }
+            for one in found.answer.affected
+        ],
+        doubts=found.answer.doubts,
+        notes=found.notes,
+        ran=[{"task": one.task, "contract": one.contract, "failed": one.failed} for one in ran],
+    )
+
+
+def _action(change: Changed) -> str:
+    if change.is_whole:
+        return "whole"
+    return "create" if change.is_created else "delete" if change.is_deleted else "modify"

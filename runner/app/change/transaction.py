@@ -19,8 +19,8 @@ from runner.errors import ExitCode, RunnerError
 from runner.history import change as history
 from runner.history.replay import plan_replay
 from runner.history.revert import require_free, take_back
-from runner.history.undo import plan_undo
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
 from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
@@ -34,12 +34,15 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.history import undo as history_undo
     from runner.history.change import Change
     from runner.history.replay import Replay
     from runner.history.revert import Back
     from runner.journal.state import RunState
     from runner.plan.document import Plan
     from runner.project import Project
+else:
+    history_undo = lazy_module("runner.history.undo")
 
 
 @dataclass
@@ -223,12 +226,14 @@ def undo(project: Project, request: UndoRequest) -> Undone:
     if request.dry_run:
         with Repository.open(project.root) as repository:
             tasks, state = project.plan(project.plan_bytes).tasks, View.of(project).state
-            back = plan_undo(repository, tasks, state, id_, reason)
+            back = history_undo.plan_undo(repository, tasks, state, id_, reason)
             require_free(repository, back)
             return Undone(back)
     with open_transaction(project) as transaction:
         session = transaction.session
-        back = plan_undo(session.repository, transaction.plan.tasks, transaction.state, id_, reason)
+        back = history_undo.plan_undo(
+            session.repository, transaction.plan.tasks, transaction.state, id_, reason
+        )
         require_free(session.repository, back)
         transaction.begin(f"undo {id_}")
         commit = take_back(session.lander, back)

@@ -7,6 +7,7 @@ approval sees whether its sections stand in the plan, and writes them once.
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -19,9 +20,13 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed
 from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
+from runner.project import Project
+from runner.text.display import display
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +44,12 @@ if TYPE_CHECKING:
 
         def edit(self, path: str, content: bytes) -> bytes:
             """The content as they leave it. Raises RunnerError where they leave none."""
+
+    from collections.abc import Iterator
+
+    from runner.app.draft import draft_checks
+else:
+    draft_checks = lazy_module("runner.app.draft.draft_checks")
 
 
 _TRIES = 5
@@ -219,3 +230,41 @@ def split_drafts(
         else:
             (drafts if word.upper().startswith("DRAFT-") else others).append(word)
     return tuple(dict.fromkeys(drafts)), tuple(others)
+
+
+def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
+    """The lines of a draft in the list of what waits."""
+    yield from draft_lines(project, find_draft(project, named), whole=whole)
+
+
+def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
+    """A draft: what it would change in the plan, and what of the wish it covers."""
+    from runner.plan.document import read_plan
+
+    if not whole:
+        yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
+        yield from (f"to mend: {display(said)}" for said in one.mistakes)
+        return
+    target = draft_checks.Target.of(project, one.plan)
+    new = target.with_text(one.text, project.root.name)
+    rows = unified_diff(
+        target.data.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        one.plan if target.data else "/dev/null",
+        one.plan,
+        lineterm="",
+    )
+    yield from (display(row.rstrip("\n")) for row in rows)
+    yield ""
+    tasks = {task.id: task for task in read_plan(one.text.encode(), "draft").tasks}
+    covered = list(zip(one.asked, one.covered_by, strict=False))
+    for said, ids in covered:
+        for id_ in filter(None, ids.split(", ")):
+            proofs = [test.command for test in tasks[id_].test_contracts] if id_ in tasks else []
+            yield display(f"asked: {said} → {id_} → {'; '.join(proofs) or 'the plan'}")
+    yield from (display(f"asked, but not covered: {said}") for said, ids in covered if not ids)
+    if not covered:
+        yield "what of the wish is covered was not told"
+    yield from (f"taken out, {display(said)}" for said in one.taken_out)
+    yield from (f"to mend: {display(said)}" for said in one.mistakes)
+    yield from (f"note: {display(said)}" for said in one.notes)

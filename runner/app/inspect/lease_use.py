@@ -18,6 +18,7 @@ from runner.project import BUILD
 from runner.repo.lease_text import Lease, refs_of, write_lease
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
+from runner.report.documents import document
 from runner.run.landing.branch_lease import open_lease
 from runner.run.waivers import why_no_person
 from runner.secrets.redact import redact
@@ -129,3 +130,46 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
         said = made.said
     text = f"no lease can be held there: {' '.join(said.split())}"
     return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of refs of its own")
+
+
+def lease_document(seen: LeaseView, *, taken: bool) -> str:
+    """How it stands, or stood before it was taken."""
+    there = seen.standing
+    lease = there.lease._asdict()
+    lease.pop("token")
+    return document(
+        "lease",
+        remote=seen.remote,
+        branch=seen.branch,
+        ref=there.ref,
+        held=there.value is not None,
+        own=there.is_own,
+        unchanged=round(there.unchanged, 1),
+        over=there.value is not None and there.is_over,
+        taken=taken,
+        lease=lease if there.value is not None else None,
+    )
+
+
+def lease_text(seen: LeaseView) -> str:
+    """Who holds the branch, in words."""
+    there, branch = seen.standing, display(seen.branch)
+    if there.value is None:
+        return f"nobody builds {branch} of {display(seen.remote)}"
+    said = f"{branch} of {display(seen.remote)} is being built {there.lease}"
+    said += " (from this very folder)" if there.is_own else ""
+    if there.lease.reason:
+        said += f"\ntaken by hand: {display(there.lease.reason)}"
+    if there.is_over:
+        return said + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
+    if there.unchanged:
+        said += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
+    return said
+
+
+def takeover_text(seen: LeaseView) -> str:
+    """What was taken, and from whom."""
+    there, branch = seen.standing, display(seen.branch)
+    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
+    again = f"without a run it lapses after {seen.seconds:g} s"
+    return f"the lease of {branch}: {whose}\nrunner run goes on with it; {again}"

@@ -30,6 +30,7 @@ from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.secrets.redact import redact
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from runner.config.stack import Stack
     from runner.context.outline_cache import Outlines
     from runner.project import Project
+
+_SHOWN = 8
 
 FORMAT = 1
 _KEPT = "analysis.json"
@@ -348,3 +351,37 @@ def _at(table: Mapping[str, object], name: str) -> str:
     part = table.get(name)
     said = part.get("name") if isinstance(part, dict) else ""
     return said if isinstance(said, str) else ""
+
+
+def analysis_lines(found: Analysis) -> Iterator[str]:
+    """What a repository is, in words."""
+    said = ", ".join(f"{name} {count}" for name, count in found.languages.items())
+    yield f"{found.commit[:12] or 'no commit'}: {plural(found.files, 'file')}" + (
+        f"; {said}" if said else ""
+    )
+    yield f"stack: {_listed([*found.stack, *found.dependencies])}"
+    yield f"built by: {_listed([f'{one.tool} ({one.manifest})' for one in found.build_systems])}"
+    tests = [f"{one.name}: {one.command} ({one.why})" for one in found.test_frameworks]
+    yield f"tests: {_listed(tests)}"
+    gates = [f"{one.name}: {one.command} ({one.origin})" for one in found.gates]
+    yield f"gates: {_listed(gates)}"
+    rows = [f"{one.name} in {one.path}, {plural(one.files, 'file')}" for one in found.packages]
+    yield f"packages: {_listed(rows)}"
+    owned = [f"{one.file} ({', '.join(one.tasks)})" for one in found.owners]
+    yield f"owners: {_listed(owned)}"
+    yield f"imports: {found.edges} between {plural(len(found.sources), 'source file')}"
+    used: dict[str, int] = {}
+    for one in found.sources:
+        for path in one.imports:
+            used[path] = used.get(path, 0) + 1
+    most = sorted(used.items(), key=lambda row: (-row[1], row[0]))
+    yield f"imported most: {_listed([f'{path} by {count}' for path, count in most])}"
+    hot = [f"{one.path} in {plural(one.commits, 'commit')}" for one in found.hot_files]
+    yield f"changed most: {_listed(hot)}"
+    yield from (f"cut: {one}" for one in found.cut)
+    yield from (f"note: {one}" for one in found.notes)
+
+
+def _listed(rows: Sequence[str]) -> str:
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return (", ".join(rows[:_SHOWN]) or "none") + more

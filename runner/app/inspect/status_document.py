@@ -1,15 +1,21 @@
-"""How every task stands, as data: the same for `status --json`, the page and its API."""
+"""How every task stands: as data for `status --json`, the page and its API, and in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.model import Status
-from runner.report.cost import cost_part, together
-from runner.report.documents import grade_part
+from runner.app.inspect.view import View
+from runner.errors import RunnerError
+from runner.model import Reason, Status
+from runner.report.cost import cost, cost_part, per_proven, together
+from runner.report.documents import document, grade_part
+from runner.report.table import GAP, table
+from runner.text.display import display
+from runner.text.width import columns, pad
+from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from runner.app.inspect.view import View
     from runner.model import Usage
@@ -53,3 +59,108 @@ def describe_task(view: View, task: OutlineTask) -> dict[str, object]:
 def sum_usage(view: View) -> Usage:
     """What agents and models have used for all tasks of the plan."""
     return together(known.usage for known in view.states.values())
+
+
+def find_status(typed: str) -> Status:
+    """The status a person means by `in_progress` or `Blocked`."""
+    word = typed.strip().upper().replace("_", "-").replace(" ", "-")
+    if word not in set(Status):
+        hint = did_you_mean(word, Status) or f"one of {', '.join(Status)}"
+        raise RunnerError(f'there is no status "{typed}"', hint=hint)
+    return Status(word)
+
+
+def status_document(command: str, view: View, shown: Iterable[OutlineTask]) -> str:
+    """The document of `status`, `list` or `next`."""
+    if command != "status":
+        return document(command, tasks=[describe_task(view, task) for task in shown])
+    return document("status", **describe_status(view, shown))
+
+
+def _is_proven(view: View, id_: str) -> bool:
+    graded = view.grades.get(id_)
+    return graded is not None and graded.is_proven
+
+
+def status_text(view: View, shown: list[OutlineTask], width: int) -> str:
+    """All tasks as a table of this width, with the counts above and what is next below."""
+    rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
+    ready = view.ready()
+    proven = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
+    used = ", ".join(filter(None, (cost(sum_usage(view)), per_proven(proven))))
+    parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
+    if rows:
+        parts.append(table(("TASK", "STATUS", "TITLE", "NOTE"), rows, width=width))
+    return "\n".join([*parts, what_next(view, ready)]) + "\n"
+
+
+def _counts(view: View, ready: int) -> str:
+    said = ", ".join(_count(view, status, number) for status, number in view.counts().items())
+    tail = f" ({ready} ready)" if ready else ""
+    name = f"{display(view.title)}: " if view.title else ""
+    return f"{name}{plural(len(view.tasks), 'task')}: {said or 'none'}{tail}\n"
+
+
+def _count(view: View, status: Status, number: int) -> str:
+    """`7 DONE (2 unproven)`."""
+    lacking = len(view.find_unproven()) if status is Status.DONE else 0
+    return f"{number} {status} ({lacking} unproven)" if lacking else f"{number} {status}"
+
+
+def _word(view: View, task: OutlineTask) -> str:
+    """The status, readable without colour; what is behind it where that matters."""
+    known = view.states[task.id]
+    if worth := view.worth(task.id):
+        return f"{known.status} ({worth})"
+    return f"{known.status} ({known.reason})" if known.reason else str(known.status)
+
+
+def _note(view: View, task: OutlineTask) -> str:
+    note = view.note(task)
+    if view.worth(task.id):
+        return note or view.grades[task.id].why
+    derived = ""
+    if task.id == view.landing:
+        derived = "its landing was interrupted: the next run finishes it"
+    elif view.states[task.id].status is Status.PENDING:
+        waits = view.waits_for(task)
+        derived = f"waits for {join_few(waits)}" if waits else "ready"
+    return f"{derived} — {note}" if derived and note else derived or note
+
+
+def _of(view: View, status: Status) -> list[OutlineTask]:
+    return [task for task in view.tasks if view.status(task.id) is status]
+
+
+def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
+    """The one line that says what to do now."""
+    ready = [display(task.id) for task in could_start]
+    counts, blocked = view.counts(), _of(view, Status.BLOCKED)
+    if view.live:
+        return f"a run is going on ({view.live}): runner log --follow"
+    if view.mistakes:
+        return "next: runner validate"
+    if ready or view.landing:
+        return f"next: runner    (starts {join_few(ready)})" if ready else "next: runner"
+    if any(view.states[task.id].reason is Reason.REVIEW for task in blocked):
+        return "next: runner review"
+    first = next(iter((*blocked, *_of(view, Status.STALE))), None)
+    if first:
+        return f"next: runner why {display(first.id)}"
+    if counts.get(Status.DONE, 0) == len(view.tasks):
+        return "all tasks are DONE" if view.tasks else "next: runner init"
+    return "next: runner validate    (nothing can start)"
+
+
+def list_text(view: View, shown: list[OutlineTask]) -> str:
+    """One task a line, without a heading."""
+    return "".join(_lines(shown, lambda task: _word(view, task)))
+
+
+def _lines(shown: list[OutlineTask], word: Callable[[OutlineTask], str]) -> Iterator[str]:
+    """One task a line, without a heading: what `cut` and `awk` expect."""
+    rows = [(display(task.id), word(task), display(task.title)) for task in shown]
+    ids = max((columns(row[0]) for row in rows), default=0)
+    words = max((columns(row[1]) for row in rows), default=0)
+    for name, said, title in rows:
+        yield GAP.join((pad(name, ids), pad(said, words), title)).rstrip() + "\n"

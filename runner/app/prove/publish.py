@@ -17,6 +17,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import TreeVerified
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Network
 from runner.process.base import Command, Place
 from runner.process.limits import Limits
@@ -27,7 +28,6 @@ from runner.repo import safe_config
 from runner.repo.push import find_left_out, head_said, prepare_push, prepare_question, record_push
 from runner.repo.read import Repository
 from runner.repo.refs import slug
-from runner.report.ship import request_text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.process.base import Ran
     from runner.project import Project
+    from runner.report import ship
+else:
+    ship = lazy_module("runner.report.ship")
 
 
 _SECONDS = 120.0
@@ -269,7 +272,7 @@ def body_of(
 ) -> str:
     """What the pull request says."""
     states = {task.id: state.task(task.id) for task in tasks}
-    return request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
+    return ship.request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
 
 
 def _suggest_branch(project: Project) -> str:

@@ -27,11 +27,14 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.project import BUILD
 from runner.repo.read import Repository
+from runner.report.documents import document, grade_part
+from runner.report.ship import grade_lines
 from runner.run.proof.differences import differences
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.selection import find_id
 from runner.run.waivers import stands
 from runner.text.display import display
+from runner.text.wording import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from runner.run.proof.verification import Inspected, Verified
 
     Say = Callable[[str], None]
+    from collections.abc import Iterator, Sequence
+
+_MARKS = {"pass": "✓", "fail": "✗", "flaky": "⚠", "known": "⚠", "skipped": "—"}
 
 _SHOWN = 3
 """Files that fit in a line."""
@@ -193,3 +199,99 @@ def _remember(
             journal.append(event, task=task, attempt=attempt, durable=True)
     except RunnerError as error:
         say(f"note: not written down: {error.message}")
+
+
+def task_document(found: VerifiedTask) -> str:
+    """One task that was proven again, as one JSON document."""
+    return document(
+        "verify",
+        task=found.now.task,
+        head=found.verified.head,
+        passed=found.passed,
+        evidence=found.evidence.source if found.evidence else None,
+        proofs=found.now.proofs,
+        coverage=found.now.coverage,
+        findings=found.now.findings,
+        differences=found.differences,
+        notLookedAt=found.unseen,
+        stale=found.stale,
+        seconds=found.verified.seconds,
+    )
+
+
+def whole_document(found: VerifiedWhole) -> str:
+    """Everything that was proven again, as one JSON document."""
+    verified, grades = found.verified, found.grades
+    return document(
+        "verify",
+        head=verified.head,
+        tree=found.tree,
+        passed=verified.passed,
+        proven=sum(one.is_proven for one in grades.values()),
+        grades={id_: grade_part(one) for id_, one in grades.items()},
+        tasks=verified.tasks,
+        coverage=verified.coverage,
+        threshold=verified.threshold,
+        shortfalls=verified.shortfalls,
+        notDone=found.not_done,
+        notLookedAt=found.unseen,
+        stale=found.stale,
+        ran=verified.ran,
+        seconds=verified.seconds,
+    )
+
+
+def task_lines(found: VerifiedTask) -> Iterator[str]:
+    """One task that was proven again, beside its evidence."""
+    yield from _inspected_lines(found.now)
+    if found.differences:
+        yield "differs from its evidence:"
+        yield from (f"  {one.check}: {one.text}" for one in found.differences)
+    elif found.evidence is None:
+        yield "no evidence to compare with"
+    else:
+        yield "it agrees with its evidence"
+    yield _verdict(found.verified, passed=found.passed)
+
+
+def whole_tree_lines(found: VerifiedWhole) -> Iterator[str]:
+    """Everything that was proven again, in words."""
+    return whole_lines(found.verified, found.not_done, found.grades)
+
+
+def whole_lines(
+    verified: Verified, missing: Sequence[str] = (), grades: Mapping[str, Graded] | None = None
+) -> Iterator[str]:
+    """A task a line with its checks, findings of what failed, then the total."""
+    for one in verified.tasks:
+        yield from _inspected_lines(one) if not one.passed else [_task_line(one)]
+    if missing:
+        yield f"not DONE, so not proven: {', '.join(map(display, missing))}"
+    whole = verified.coverage
+    if whole is not None:
+        sign = "✓" if whole.percent >= whole.threshold else "✗"
+        yield f"{sign} coverage of the project: {whole.shown} (threshold {whole.threshold:g}%)"
+    yield from grade_lines(grades or {})
+    yield _verdict(verified, passed=verified.passed)
+
+
+def _verdict(verified: Verified, *, passed: bool) -> str:
+    word = "verified" if passed else "NOT verified"
+    head = verified.head[:12] or "nothing committed"
+    commands = f"{verified.ran} command{'' if verified.ran == 1 else 's'}"
+    return f"{word}: {head}, {commands}, {verified.seconds:.1f} s"
+
+
+def _task_line(one: Inspected) -> str:
+    sign = ("✓" if one.proofs else "-") if one.passed else "✗"
+    checks = " ".join(f"{_MARKS[proof.verdict]} {display(proof.id)}" for proof in one.proofs)
+    cover = f" · {one.coverage.shown}" if one.coverage else ""
+    before = " (on this very tree before)" if one.proofs and not one.ran else ""
+    checks = checks or "nothing to run"
+    return f"{sign} {display(one.task)} {display(one.title)}: {checks}{cover}{before}"
+
+
+def _inspected_lines(one: Inspected) -> Iterator[str]:
+    yield _task_line(one)
+    for finding in one.findings:
+        yield from (f"    {line}" for line in finding_lines(finding))

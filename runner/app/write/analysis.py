@@ -17,6 +17,8 @@ from runner.process.base import Place, command_environment
 from runner.process.environments import find_shared_folders
 from runner.process.sandbox import choose_sandbox
 from runner.repo.read import Repository
+from runner.report.documents import document
+from runner.text.display import display
 from runner.writes.compile_check import language_of
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from runner.app.inspect import diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
+    from runner.report.documents import Json
     from runner.writes import sast
 else:
     diagnostic = lazy_module("runner.app.inspect.diagnostic")
@@ -206,3 +209,48 @@ def _sandbox(workplace: Workplace) -> str:
         return workplace.project().settings.sandbox if workplace.in_git else "auto"
     except RunnerError:  # broken settings are not this command's to report
         return "auto"
+
+
+def finding_line(one: SastFinding) -> str:
+    """One finding, in one line."""
+    place = f"{display_path(one.path)}:{one.line}:{one.column}"
+    return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
+
+
+def sast_document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
+    """Findings with the writes they belong to, as one JSON document."""
+    findings: list[Json] = []
+    notes: list[Json] = []
+    for one, whose in told:
+        if one.severity == "note":
+            notes.append({**whose, **_note(one)})
+        else:
+            findings.append({**whose, **_as_data(one)})
+    return document("sast", findings=findings, notes=notes)
+
+
+def _as_data(one: SastFinding) -> dict[str, Json]:
+    return {
+        "path": display_path(one.path),
+        "line": one.line,
+        "column": one.column,
+        "rule": display(one.rule),
+        "severity": one.severity,
+        "confidence": one.confidence,
+        "message": display(one.message),
+        "tool": display(one.tool),
+        "digest": one.digest,
+    }
+
+
+def _note(one: SastFinding) -> dict[str, Json]:
+    message = display(one.message)
+    return {"path": display_path(one.path), "tool": display(one.tool), "message": message}
+
+
+def sast_sarif(report: SastReport, failures: tuple[str, ...]) -> str:
+    """The report of an analysis as SARIF."""
+    from runner.report.sarif import of_sast, sarif_document
+
+    results = map(of_sast, (*report.findings, *report.notes))
+    return sarif_document(results, tools=("bandit",), failures=failures)

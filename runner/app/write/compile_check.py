@@ -133,7 +133,6 @@ def _is_trusted(project: Project) -> bool:
 def _try_compile(
     project: Project, change: Change, commands: tuple[CompileCommand, ...]
 ) -> tuple[Finding, ...]:
-
     with (
         read.Repository.open(project.root) as repository,
         prove_tree.open_slots(project, repository) as opened,

@@ -22,7 +22,10 @@ from runner.plan.foreign.render import NewSection, is_as_meant, plain_title
 from runner.plan.foreign.trackers import parent_of, with_children
 from runner.plan.source import line_end_of
 from runner.repo.head import PLANS
+from runner.report.documents import document
 from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -281,3 +284,70 @@ def ids_by_source(tasks: Iterable[Task]) -> Mapping[str, list[Task]]:
         if task.source:
             found.setdefault(_file_of(task.source), []).append(task)
     return found
+
+
+def read_lines(done: ImportResult) -> Iterator[str]:
+    """What was read of a list that waits as a draft."""
+    yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
+    if done.known:
+        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+    for place, said in done.left:
+        yield f"left out, {display(place)}: {display(said)}"
+    yield ""
+
+
+def import_document(done: ImportResult, *, wrote: bool) -> str:
+    """What was taken from another tool, as one JSON document."""
+    suggested = {one.id: test for one, test in done.without_proof}
+    return document(
+        "import",
+        plan=done.plan,
+        forms=list(done.forms),
+        wrote=wrote,
+        added=[
+            {
+                "id": one.id,
+                "title": one.title,
+                "status": str(one.status),
+                "source": one.source,
+                "depends_on": list(one.needs),
+                "output_files": list(one.outputs),
+                "suggested_test": suggested.get(one.id) or None,
+            }
+            for one in done.added
+        ],
+        known=list(done.known),
+        left=[{"source": place, "text": said} for place, said in done.left],
+        waived=list(done.waived),
+    )
+
+
+def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
+    """What was taken from another tool, in words."""
+    forms = ", ".join(done.forms)
+    verb = "would come" if is_dry else "came"
+    if done.added:
+        ids = f"{done.added[0].id} to {done.added[-1].id}" if done.added[1:] else done.added[0].id
+        yield f"{forms}: {plural(len(done.added), 'task')} {verb} into {done.plan}, as {ids}"
+    else:
+        yield f"{forms}: nothing is new"
+    if done.known:
+        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
+    for place, said in done.left:
+        yield f"left out, {display(place)}: {display(said)}"
+    if wishes := [one.id for one in done.wishes]:
+        verb = "says" if len(wishes) == 1 else "say"
+        yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
+        yield "  add `- Output files: …` and `- Test contracts:`, and set the Status to PENDING"
+    if early := [one.id for one in done.early]:
+        yield f"marked as done before what they come after: {join_few(early)}; not built again"
+    if open_ := done.without_proof:
+        verb = "has" if len(open_) == 1 else "have"
+        yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"
+        for one, test in open_:
+            said = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
+            yield f"  {one.id} {display(one.title)}: {display(said)}"
+    if done.waived:
+        yield f"waived: {join_few(done.waived)}"
+    if done.added and not is_dry:
+        yield "next: runner validate"

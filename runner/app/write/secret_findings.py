@@ -20,8 +20,11 @@ from runner.app.write.workplace import (
 from runner.errors import ExitCode, RunnerError, worst
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.model import Severity
 from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_list
 from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import plural
 from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from runner.model import Finding
     from runner.repo import read
+    from runner.report import documents
     from runner.secrets import find, scan
     from runner.secrets.allowlist import Allowed
     from runner.secrets.scan import Hit
@@ -37,6 +41,7 @@ else:
     find = lazy_module("runner.secrets.find")
     read = lazy_module("runner.repo.read")
     scan = lazy_module("runner.secrets.scan")
+    documents = lazy_module("runner.report.documents")
 
 _STDIN = "(standard input)"
 
@@ -246,3 +251,64 @@ def _append(workplace: Workplace, new: Allowed) -> None:
     content = ended + added
     read_allow_list(content, effects.now().date())  # never leave a file that cannot be read
     write_beneath(workplace.root, FILE_NAME, content, 0o100644)
+
+
+def finding_text(found: Finding) -> Iterator[str]:
+    """One finding with its place and hint, for a person."""
+    place = f"{found.path}:{found.line}:{found.column}" if found.line else found.path
+    yield f"{place}: {found.severity}: {display(found.message)}"
+    if found.hint:
+        yield f"    hint: {display(found.hint)}"
+
+
+def summarize(scanned: Scanned) -> str:
+    """How many places hold a secret, and what was not looked at."""
+    counts = {
+        kind: sum(one.severity is kind for one in scanned.findings)
+        for kind in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+    }
+    said = ", ".join(
+        f"{number} {verb}"
+        for number, verb in (
+            (counts[Severity.ERROR], "blocking"),
+            (counts[Severity.WARNING], "to look at"),
+            (counts[Severity.NOTE], "noted"),
+        )
+        if number
+    )
+    looked = len(scanned.files) - len(scanned.unreadable)
+    hint = (
+        '\na false positive? runner secrets allow FILE:LINE --reason "…"'
+        if counts[Severity.ERROR]
+        else ""
+    )
+    return f"{plural(looked, 'file')} scanned: {said or 'nothing found'}{hint}"
+
+
+def scan_document(scanned: Scanned) -> str:
+    """Findings of a scan, as one JSON document."""
+    return documents.document(
+        "secret-scan",
+        blocked=scanned.is_blocked,
+        files=scanned.files,
+        findings=[
+            {
+                "path": one.path,
+                "line": one.line,
+                "column": one.column,
+                "severity": one.severity,
+                "message": display(one.message),
+                "hint": display(one.hint),
+            }
+            for one in scanned.findings
+        ],
+        unreadable=scanned.unreadable,
+    )
+
+
+def scan_sarif(scanned: Scanned) -> str:
+    """Findings of a scan as SARIF."""
+    from runner.report.sarif import of_finding, sarif_document
+
+    failures = [f"{one.path}: {one.message}" for one in scanned.unreadable]
+    return sarif_document(map(of_finding, scanned.findings), failures=failures)

@@ -17,6 +17,7 @@ from runner.model import Grade
 from runner.plan.foreign import find_form, read_foreign
 from runner.plan.foreign.base import State
 from runner.plan.foreign.render import plain_title
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -160,3 +161,15 @@ def _write(file: _File, edits: Iterable[tuple[int, int, str]]) -> None:
             hint="runner sync",
             code=ExitCode.CONFLICT,
         )
+
+
+def drift_lines(found: SyncResult) -> Iterator[str]:
+    """Where the marks of another tool differ from what is proven here."""
+    if not found.files:
+        yield "no task of this plan was imported: runner import PATH"
+    elif not found.drifts:
+        yield "here and there say the same"
+    for one in found.drifts:
+        place = f"{display(one.file)}:{one.line}" if one.line else display(one.file)
+        why = f" ({display(one.why)})" if one.why else ""
+        yield f"{one.task} {one.what}{why}: {place}"

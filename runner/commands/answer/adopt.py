@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from runner.app.answer import branch_adoption
     from runner.app.answer.branch_adoption import AdoptedBranch
-    from runner.commands.running import terminal_review
+    from runner.terminal import terminal_review
 else:
     branch_adoption = lazy_module("runner.app.answer.branch_adoption")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
 
 _EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and

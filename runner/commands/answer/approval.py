@@ -14,17 +14,16 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.project import BUILD, Project
 from runner.text.display import display
-from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.answer import answer_types, answers, attempts, held_edit
-    from runner.app.answer.answer_types import Answered, Approve, HeldChange
+    from runner.app.answer.answer_types import Answered, Approve
     from runner.app.draft import draft_answers
     from runner.commands.answer import draft
-    from runner.commands.running import single_key, terminal_review
     from runner.model import Finding
+    from runner.terminal import single_key, terminal_review
 else:
     answer_types = lazy_module("runner.app.answer.answer_types")
     answers = lazy_module("runner.app.answer.answers")
@@ -32,8 +31,8 @@ else:
     draft = lazy_module("runner.commands.answer.draft")
     draft_answers = lazy_module("runner.app.draft.draft_answers")
     held_edit = lazy_module("runner.app.answer.held_edit")
-    single_key = lazy_module("runner.commands.running.single_key")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    single_key = lazy_module("runner.terminal.single_key")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
 
 _EPILOGS = {
     "approve": """\
@@ -108,7 +107,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _answer_tasks(
     given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
 ) -> ExitCode:
-
     match given.command:
         case "approve":
             return _approve(project, answer_types.Approve(named, given.all, given.reuse))
@@ -125,7 +123,7 @@ def _answer_tasks(
 def _approve(project: Project, asked: Approve) -> ExitCode:
     came = answers.approve(project, asked, _tell)
     for one in came.held:
-        print(_describe_next(one))
+        print(answer_types.describe_held(one))
     if not came.answered:
         print("nothing waits for you")
     elif came.is_next_run:
@@ -147,42 +145,7 @@ def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -
 
 def _tell(one: Answered) -> None:
     """One answer as soon as it is written down."""
-    print(_describe(one))
-
-
-def _describe(one: Answered) -> str:
-    name, refused = display(one.task), one.plans_refused
-    kept = f"; its work is kept on {display(one.draft)}" if one.draft else ""
-    verb = "is" if len(one.done_again) == 1 else "are"
-    again = ", ".join(map(display, one.done_again))
-    became = answer_types.Became
-    return {
-        became.APPROVED: f"{name} approved",
-        became.REJECTED: f"{name} rejected",
-        became.DROPPED: f"{name} rejected{kept}"
-        + (f"; {again} {verb} DONE again" if again else ""),
-        became.DROPPED_LATER: f"{name} rejected; a run is going on: the next one drops it",
-        became.PLANNED_AGAIN: f"the plan of {name} goes back: it is planned again",
-        became.OUT_OF_PLANS: f"{refused} plans of {name} did not do: it is BLOCKED by the next run",
-        became.DENIED: f"{name} goes on without it",
-        became.STANDS: f"{name} stands as it was built: DONE",
-        became.EDITED: f"{name} edited; next: runner",
-        became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
-        became.UNCHANGED: f"{name} is as it was",
-    }[one.became]
-
-
-def _describe_next(one: HeldChange) -> str:
-    """What happens with a held change after an approval of one of its victims."""
-    name, missing = display(one.culprit), [display(id_) for id_ in one.missing]
-    if missing:
-        verb = "is" if len(missing) == 1 else "are"
-        return (
-            f"{name} lands once {join_few(missing)} {verb} approved, too: "
-            f"runner approve {' '.join(missing)}"
-        )
-    victims = join_few([display(id_) for id_ in one.victims])
-    return f"next: runner    ({victims} built anew on {name}; they land together)"
+    print(answer_types.describe_answer(one))
 
 
 def _ask_reason() -> str:

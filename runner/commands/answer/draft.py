@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +22,15 @@ if TYPE_CHECKING:
     from runner.app.draft.drafting import Drafted
     from runner.app.draft.wishes import Wish
     from runner.app.observer import Observer
-    from runner.commands.running import terminal_review
-    from runner.journal.draft_events import DraftProposed
     from runner.report import documents
     from runner.run.review import Asker
+    from runner.terminal import terminal_review
 else:
     documents = lazy_module("runner.report.documents")
     draft_answers = lazy_module("runner.app.draft.draft_answers")
     draft_checks = lazy_module("runner.app.draft.draft_checks")
     drafting = lazy_module("runner.app.draft.drafting")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
     wishes = lazy_module("runner.app.draft.wishes")
 
@@ -120,7 +118,7 @@ def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> E
             print(f"{display(str(one))}{hint}")
         print(f"nothing was written; it was asked {came.rounds} times")
     else:
-        print("\n".join(_lines(project, came.proposed, whole=True)))
+        print("\n".join(draft_answers.draft_lines(project, came.proposed, whole=True)))
         id_ = f"DRAFT-{came.proposed.number}"
         print(f"\n{id_} waits: runner approve {id_}, runner edit {id_}, or")
         print(f"runner reject {id_} --reason …")
@@ -144,45 +142,10 @@ def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
         )
         return ExitCode.OK
     for one in drafts:
-        print("\n".join((f"DRAFT-{one.number}", *_lines(project, one, whole=True))))
+        print(
+            "\n".join((f"DRAFT-{one.number}", *draft_answers.draft_lines(project, one, whole=True)))
+        )
     return ExitCode.OK
-
-
-def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
-    """The lines of a draft in the list of what waits."""
-    yield from _lines(project, draft_answers.find_draft(project, named), whole=whole)
-
-
-def _lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
-    from runner.plan.document import read_plan
-
-    if not whole:
-        yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
-        yield from (f"to mend: {display(said)}" for said in one.mistakes)
-        return
-    target = draft_checks.Target.of(project, one.plan)
-    new = target.with_text(one.text, project.root.name)
-    rows = unified_diff(
-        target.data.decode("utf-8", "replace").splitlines(),
-        new.decode("utf-8", "replace").splitlines(),
-        one.plan if target.data else "/dev/null",
-        one.plan,
-        lineterm="",
-    )
-    yield from (display(row.rstrip("\n")) for row in rows)
-    yield ""
-    tasks = {task.id: task for task in read_plan(one.text.encode(), "draft").tasks}
-    covered = list(zip(one.asked, one.covered_by, strict=False))
-    for said, ids in covered:
-        for id_ in filter(None, ids.split(", ")):
-            proofs = [test.command for test in tasks[id_].test_contracts] if id_ in tasks else []
-            yield display(f"asked: {said} → {id_} → {'; '.join(proofs) or 'the plan'}")
-    yield from (display(f"asked, but not covered: {said}") for said, ids in covered if not ids)
-    if not covered:
-        yield "what of the wish is covered was not told"
-    yield from (f"taken out, {display(said)}" for said in one.taken_out)
-    yield from (f"to mend: {display(said)}" for said in one.mistakes)
-    yield from (f"note: {display(said)}" for said in one.notes)
 
 
 # --- a person's word ------------------------------------------------------------------

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from runner.app.answer import task_planning
     from runner.app.answer.task_planning import PlanningResult
     from runner.app.observer import Observer
-    from runner.commands.running import terminal_review
     from runner.errors import ExitCode
     from runner.journal.task_state import Planned
     from runner.run.review import Asker
+    from runner.terminal import terminal_review
 else:
     task_planning = lazy_module("runner.app.answer.task_planning")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
 
 _EXAMPLES = """\
 examples:

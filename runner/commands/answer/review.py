@@ -19,7 +19,7 @@ from runner.app.answer.waiting import (
     list_staged_by_hand,
     list_waiting,
 )
-from runner.app.answer.waiting_document import describe_waiting
+from runner.app.answer.waiting_document import describe_waiting, format_calls, how_to_answer
 from runner.app.inspect.view import View
 from runner.app.write.workplace import display_path
 from runner.commands.files.staged_write import as_data
@@ -30,7 +30,7 @@ from runner.repo.read import Repository
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.report.next_step import next_step
-from runner.run.permission_prompts import call_text, format_questions
+from runner.run.permission_prompts import format_questions
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.app.answer.waiting import Waiting
+    from runner.app.draft import draft_answers
     from runner.commands.answer import draft
     from runner.context import task_plan
     from runner.journal.state import RunState
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 else:
     diff_view = lazy_module("runner.report.diff_view")
     draft = lazy_module("runner.commands.answer.draft")
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
     task_plan = lazy_module("runner.context.task_plan")
 
 _EPILOG = """\
@@ -109,7 +111,7 @@ def _review(
     for by_a_person in by_hand:
         print(_format_staged(by_a_person))
     if shown and not given.what:
-        print(f"\n{_how_to_answer(shown)}")
+        print(f"\n{how_to_answer(shown)}")
     return ExitCode.OK
 
 
@@ -121,13 +123,13 @@ def _below(
         yield from format_questions(open_questions(state.task(one.task)))
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == DRAFT:
-        yield from draft.format_draft(project, one.task, whole=whole)
+        yield from draft_answers.format_draft(project, one.task, whole=whole)
     elif one.kind == PLAN:
         planned = find_plan(state, one.task)
         files = (f"would write {display(path)}" for path in planned.plan.files)
         yield from format_plan(planned, one.task).splitlines() if whole else files
     elif one.kind == PERMISSION:
-        yield from _format_calls(state, one.task)
+        yield from format_calls(state, one.task)
     elif one.kind == "regression":
         tasks = project.plan(project.plan_bytes).tasks
         in_vain = waiting.explain_vain_approval(tasks, state, one.task, repository)
@@ -145,31 +147,10 @@ def format_plan(planned: Planned, task: str) -> str:
     return display(task_plan.plan_text(planned.plan, task), lines=True)
 
 
-def _format_calls(state: RunState, task: str) -> Iterator[str]:
-    """The calls that wait for permission, each with the rule that asks."""
-    for one in state.task(task).asks:
-        rule = f" ({display(one.rule)})" if one.rule else ""
-        yield f"wants to call {call_text(one)}{rule}"
-
-
 def _format_staged(one: Staged) -> str:
     """A write by hand, with the command that shows it."""
     what = f"{display(one.task)} {one.action} {display_path(one.path)}"
     return f"by hand: {what} — runner staged-write show {one.id}, then apply, edit or reject"
-
-
-def _how_to_answer(shown: tuple[Waiting, ...]) -> str:
-    """What can be typed about what was listed."""
-    if any(one.kind == "regression" for one in shown):
-        return "runner review ID shows it whole; number or ID can be approved or rejected"
-    if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
-        return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
-    if any(one.kind == "stale" for one in shown):
-        return (
-            "runner review ID shows what was built; runner approve ID [--reuse], "
-            "or runner reject ID --reason … to leave it as it is"
-        )
-    return "runner why ID says more; runner retry ID has it tried again"
 
 
 def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:

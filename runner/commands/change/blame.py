@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from runner.app.change.file_owners import BlameRequest, blame
 from runner.errors import ExitCode, RunnerError
+from runner.history.blame import blame_lines, stretch_lines
 from runner.project import Project
 from runner.report.documents import document
 from runner.secrets.redact import redact
 from runner.text.display import display
-from runner.text.wording import short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from runner.history.blame import Source, Stretch
 
 _EXAMPLES = """\
 examples:
@@ -45,7 +44,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.json:
         print(document("blame", path=path, line=line or None, lines=found), end="")
     else:
-        told = _whole(found) if not line else (row for one in found for row in _one(one))
+        told = (
+            blame_lines(found) if not line else (row for one in found for row in stretch_lines(one))
+        )
         print(redact("\n".join(told)) if found else f"{display(path)} is empty")
     return ExitCode.OK
 
@@ -67,48 +68,3 @@ def _place(typed: str, project: Project) -> tuple[str, int]:
 
 
 # --- in words -------------------------------------------------------------------------
-
-
-def _whole(found: tuple[Stretch, ...]) -> Iterator[str]:
-    width = len(str(found[-1].last)) * 2 + 1 if found else 0
-    for one in found:
-        span = f"{one.first}" if one.first == one.last else f"{one.first}-{one.last}"
-        yield f"{span:>{width}}  {_format_source(one.source, one.author)}{_format_restored(one)}"
-
-
-def _one(one: Stretch) -> Iterator[str]:
-    """One line, with everything that is known of it."""
-    source = one.source
-    yield f"{one.first}: {display(one.lines[0])}"
-    yield f"  {_format_source(source, one.author)}{_format_restored(one)}"
-    yield from (f"  change: {display(note)}" for note in source.changes)
-    if source.kind != "task":
-        return
-    yield f"  review: {display(source.review) or 'not told'}"
-    yield from (f"  proof: {display(proof)}" for proof in source.proofs)
-    if not source.proofs:
-        yield "  proof: none told"
-    if source.coverage:
-        yield f"  coverage: {display(source.coverage)}"
-
-
-def _format_source(source: Source, author: str) -> str:
-    """Whose a line is, in a few words."""
-    where = f"{short(source.commit)} {display(source.subject)}"
-    match source.kind:
-        case "task":
-            change = "".join(f" {note.split(' ')[0]}" for note in source.changes[-1:])
-            number = source.attempt or "unknown"
-            return f"{display(source.task)} attempt {number}{display(change)} · {where}"
-        case "undo":
-            return f"taken back: {display(source.task)} · {where}"
-        case "record":
-            return f"the runner's own document · {where}"
-        case "person":
-            return f"{display(author)}, by hand · {where}"
-        case _:
-            return "not committed yet"
-
-
-def _format_restored(one: Stretch) -> str:
-    return f" (brought back by {short(one.restored)})" if one.restored else ""

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.impact_question import ImpactRequest, find_impact, require_one
+from runner.app.change.impact_question import (
+    ImpactRequest,
+    find_impact,
+    impact_document,
+    inside,
+    require_one,
+)
 from runner.commands.consent import ask_trust
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.affected_lines import format_affected, workflow_commands
-from runner.report.documents import document
 from runner.text.display import display
 from runner.text.wording import finding_lines, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from runner.app.change.impact_question import Impact
     from runner.app.prove import prove_tree
     from runner.app.prove.prove_tree import Reproven
-    from runner.impact.change import Changed
 else:
     prove_tree = lazy_module("runner.app.prove.prove_tree")
 
@@ -95,19 +98,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.run:
         ran = prove_tree.reprove(project, found.answer.affected, _tell_ran)
     if given.json:
-        print(_document(found, ran), end="")
+        print(impact_document(found, ran), end="")
     return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK
-
-
-def inside(project: Project, typed: str) -> str:
-    """A path as it was typed, relative to the project. Raises RunnerError for one outside."""
-    path = os.path.normpath(os.path.join(Path.cwd(), typed))  # noqa: PTH118 - follows no link
-    root = os.path.realpath(project.root)
-    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120 - likewise
-    if not Path(real).is_relative_to(root):
-        hint = f"paths are of the project in {project.root}"
-        raise RunnerError("this file lies outside the project", where=display(typed), hint=hint)
-    return Path(real).relative_to(root).as_posix()
 
 
 # --- shown ------------------------------------------------------------------------------
@@ -134,37 +126,6 @@ def _show(found: Impact, *, github: bool) -> None:
     if answer.doubts:
         print("hint: --conservative counts what is not decided as affected", file=sys.stderr)
     print(f"{files}: {said} may change result", file=sys.stderr)
-
-
-def _document(found: Impact, ran: Sequence[Reproven]) -> str:
-    return document(
-        "impact",
-        of=found.words,
-        changed_dependents=found.width.dependents,
-        conservative=found.width.conservative,
-        changes=[
-            {"path": one.path, "action": _action(one), "origin": one.origin}
-            for one in found.changes
-        ],
-        affected=[
-            {
-                "task": one.task,
-                "contracts": one.contracts,
-                "tests": dict(one.tests),
-                "reasons": one.reasons,
-            }
-            for one in found.answer.affected
-        ],
-        doubts=found.answer.doubts,
-        notes=found.notes,
-        ran=[{"task": one.task, "contract": one.contract, "failed": one.failed} for one in ran],
-    )
-
-
-def _action(change: Changed) -> str:
-    if change.is_whole:
-        return "whole"
-    return "create" if change.is_created else "delete" if change.is_deleted else "modify"
 
 
 def _tell_ran(said: Reproven) -> None:

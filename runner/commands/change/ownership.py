@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.change.file_owners import check_map, find_owners, propose_rows
-from runner.commands.change.impact import inside
+from runner.app.change.impact_question import inside
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project
 from runner.repo.head import OWNERSHIP_MAP

@@ -17,13 +17,12 @@ from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from runner.app.draft import drafted_imports
     from runner.app.inspect import repository_analysis
     from runner.app.write import import_tasks, sync_marks
-    from runner.app.write.import_tasks import ImportRequest, ImportResult
-    from runner.app.write.sync_marks import SyncResult
+    from runner.app.write.import_tasks import ImportRequest
     from runner.commands.answer import draft
 else:
     draft = lazy_module("runner.commands.answer.draft")
@@ -101,11 +100,13 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
             request = replace(request, test=_ask_test(project, len(seen.without_proof)))
     done = import_tasks.import_tasks(project, request)
     if given.json:
-        print(_imported(done, wrote=not given.dry_run and bool(done.added)), end="")
+        print(
+            import_tasks.import_document(done, wrote=not given.dry_run and bool(done.added)), end=""
+        )
         return ExitCode.OK
     if given.dry_run:
         print("\n".join(display(line) for line in done.text.splitlines()))
-    print("\n".join(_import_lines(done, is_dry=given.dry_run)))
+    print("\n".join(import_tasks.import_lines(done, is_dry=given.dry_run)))
     return ExitCode.OK
 
 
@@ -121,24 +122,14 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
         came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
     if came.drafted is not None:
         if not given.json:
-            print("\n".join(_read_lines(came.read)))
+            print("\n".join(import_tasks.read_lines(came.read)))
         return draft.tell_drafted(project, came.drafted, as_json=given.json)
     done = import_tasks.import_tasks(project, request)
     if given.json:
-        print(_imported(done, wrote=bool(done.added)), end="")
+        print(import_tasks.import_document(done, wrote=bool(done.added)), end="")
     else:
-        print("\n".join(_import_lines(done, is_dry=False)))
+        print("\n".join(import_tasks.import_lines(done, is_dry=False)))
     return ExitCode.OK
-
-
-def _read_lines(done: ImportResult) -> Iterator[str]:
-    """What was read of a list that waits as a draft."""
-    yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
-    if done.known:
-        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
-    for place, said in done.left:
-        yield f"left out, {display(place)}: {display(said)}"
-    yield ""
 
 
 def _ask_test(project: Project, count: int) -> str:
@@ -156,68 +147,13 @@ def _ask_test(project: Project, count: int) -> str:
     return found if said == "=" else said
 
 
-def _imported(done: ImportResult, *, wrote: bool) -> str:
-    suggested = {one.id: test for one, test in done.without_proof}
-    return document(
-        "import",
-        plan=done.plan,
-        forms=list(done.forms),
-        wrote=wrote,
-        added=[
-            {
-                "id": one.id,
-                "title": one.title,
-                "status": str(one.status),
-                "source": one.source,
-                "depends_on": list(one.needs),
-                "output_files": list(one.outputs),
-                "suggested_test": suggested.get(one.id) or None,
-            }
-            for one in done.added
-        ],
-        known=list(done.known),
-        left=[{"source": place, "text": said} for place, said in done.left],
-        waived=list(done.waived),
-    )
-
-
-def _import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
-    forms = ", ".join(done.forms)
-    verb = "would come" if is_dry else "came"
-    if done.added:
-        ids = f"{done.added[0].id} to {done.added[-1].id}" if done.added[1:] else done.added[0].id
-        yield f"{forms}: {plural(len(done.added), 'task')} {verb} into {done.plan}, as {ids}"
-    else:
-        yield f"{forms}: nothing is new"
-    if done.known:
-        yield f"{plural(len(done.known), 'task')} had been imported before: {join_few(done.known)}"
-    for place, said in done.left:
-        yield f"left out, {display(place)}: {display(said)}"
-    if wishes := [one.id for one in done.wishes]:
-        verb = "says" if len(wishes) == 1 else "say"
-        yield f"{plural(len(wishes), 'task')} only {verb} what is wished for: {join_few(wishes)}"
-        yield "  add `- Output files: …` and `- Test contracts:`, and set the Status to PENDING"
-    if early := [one.id for one in done.early]:
-        yield f"marked as done before what they come after: {join_few(early)}; not built again"
-    if open_ := done.without_proof:
-        verb = "has" if len(open_) == 1 else "have"
-        yield f"{plural(len(open_), 'task')} {verb} no proof (--test COMMAND gives them one):"
-        for one, test in open_:
-            said = f"`- TC-{one.id.rpartition('-')[2]} (unit): {test}`" if test else "no test named"
-            yield f"  {one.id} {display(one.title)}: {display(said)}"
-    if done.waived:
-        yield f"waived: {join_few(done.waived)}"
-    if done.added and not is_dry:
-        yield "next: runner validate"
-
-
 # --- sync -----------------------------------------------------------------------------
 
 
 def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
     before = sync_marks.look(project)
     if not given.json:
-        print("\n".join(_drift_lines(before)))
+        print("\n".join(sync_marks.drift_lines(before)))
     done = before if given.dry_run else sync_marks.sync(project, uncheck=given.uncheck)
     if given.json:
         drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
@@ -227,14 +163,3 @@ def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
         said += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
         print("\n".join(said or ["nothing was written"]))
     return ExitCode.OK
-
-
-def _drift_lines(found: SyncResult) -> Iterator[str]:
-    if not found.files:
-        yield "no task of this plan was imported: runner import PATH"
-    elif not found.drifts:
-        yield "here and there say the same"
-    for one in found.drifts:
-        place = f"{display(one.file)}:{one.line}" if one.line else display(one.file)
-        why = f" ({display(one.why)})" if one.why else ""
-        yield f"{one.task} {one.what}{why}: {place}"

@@ -6,7 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.analysis import analyse_files, find_task_id, list_kept
+from runner.app.write.analysis import (
+    analyse_files,
+    find_task_id,
+    finding_line,
+    list_kept,
+    sast_document,
+    sast_sarif,
+)
 from runner.app.write.workplace import Workplace, display_path
 from runner.commands.files.single_files import (
     add_forms,
@@ -16,7 +23,6 @@ from runner.commands.files.single_files import (
     write_output,
 )
 from runner.errors import ExitCode, RunnerError
-from runner.report.documents import document
 from runner.text.display import display
 from runner.writes.sast_report import SastReport
 
@@ -112,11 +118,11 @@ def _print_report(
 ) -> ExitCode:
     if given.json:
         told = (*report.findings, *report.notes)
-        sys.stdout.write(_document(((one, {}) for one in told) if kept is None else kept))
+        sys.stdout.write(sast_document(((one, {}) for one in told) if kept is None else kept))
     elif sarif is not None:
-        _write(_sarif(report, tuple(failures)), sarif)
+        _write(sast_sarif(report, tuple(failures)), sarif)
     else:
-        sys.stdout.writelines(f"{_line(one)}\n" for one in report.findings)
+        sys.stdout.writelines(f"{finding_line(one)}\n" for one in report.findings)
     for note in report.notes:
         print(f"{display_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
     summary = "nothing was looked at" if none_seen else report.summary
@@ -131,45 +137,3 @@ def _write(sarif: str, target: str) -> None:
     except RunnerError as error:
         code = ExitCode.FAILED
         raise RunnerError(error.message, where=error.where, hint=error.hint, code=code) from error
-
-
-def _line(one: SastFinding) -> str:
-    place = f"{display_path(one.path)}:{one.line}:{one.column}"
-    return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
-
-
-def _document(told: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
-    findings: list[Json] = []
-    notes: list[Json] = []
-    for one, whose in told:
-        if one.severity == "note":
-            notes.append({**whose, **_note(one)})
-        else:
-            findings.append({**whose, **_as_data(one)})
-    return document("sast", findings=findings, notes=notes)
-
-
-def _as_data(one: SastFinding) -> dict[str, Json]:
-    return {
-        "path": display_path(one.path),
-        "line": one.line,
-        "column": one.column,
-        "rule": display(one.rule),
-        "severity": one.severity,
-        "confidence": one.confidence,
-        "message": display(one.message),
-        "tool": display(one.tool),
-        "digest": one.digest,
-    }
-
-
-def _note(one: SastFinding) -> dict[str, Json]:
-    message = display(one.message)
-    return {"path": display_path(one.path), "tool": display(one.tool), "message": message}
-
-
-def _sarif(report: SastReport, failures: tuple[str, ...]) -> str:
-    from runner.report.sarif import of_sast, sarif_document
-
-    results = map(of_sast, (*report.findings, *report.notes))
-    return sarif_document(results, tools=("bandit",), failures=failures)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from runner.app.write.staged_states import BY_HAND, find_staged
 from runner.app.write.workplace import Workplace, display_path, require_named
 from runner.commands.files.single_files import read_input
-from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -18,6 +17,7 @@ from runner.model import digest_of
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.secrets.redact import redact
+from runner.terminal.progress_notice import patience
 from runner.text.display import display
 from runner.text.wording import moment, plural
 
@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 
     from runner.app.write.proposals import Proposals, Proposed
     from runner.app.write.staged_states import Standing
-    from runner.commands import paging
-    from runner.commands.running import single_key, terminal_review
     from runner.model import Change, Finding
     from runner.report import diff_view, table
+    from runner.terminal import paging, single_key, terminal_review
     from runner.writes.staging import Staged
 else:
     diff_view = lazy_module("runner.report.diff_view")
-    paging = lazy_module("runner.commands.paging")
-    single_key = lazy_module("runner.commands.running.single_key")
+    paging = lazy_module("runner.terminal.paging")
+    single_key = lazy_module("runner.terminal.single_key")
     table = lazy_module("runner.report.table")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
 
 _EPILOG = """\
 exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile

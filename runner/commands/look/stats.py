@@ -35,8 +35,8 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Count and say it. Raises RunnerError where the journal is damaged."""
     from runner.app.inspect.statistics import count_all, describe_statistics
-    from runner.commands.progress_notice import patience
     from runner.project import Project
+    from runner.terminal.progress_notice import patience
     from runner.text.ages import seconds_of_age
 
     seconds = seconds_of_age(given.since, "--since") if given.since else None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from runner.app.build.run_status import last_ship_tag
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.verify_done import whole_lines
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
-from runner.commands.prove.verify import whole_lines
 from runner.errors import ExitCode
 from runner.report.documents import document
 from runner.text.display import display

@@ -7,11 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.progress_notice import patience
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project
 from runner.report.documents import document
 from runner.report.table import table
+from runner.terminal.progress_notice import patience
 from runner.text.display import display
 from runner.text.wording import plural
 

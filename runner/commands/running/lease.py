@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
-from runner.report.documents import document
-from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
     from runner.app.inspect import lease_use
-    from runner.app.inspect.lease_use import LeaseView
 else:
     lease_use = lazy_module("runner.app.inspect.lease_use")
 
@@ -57,48 +54,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     else:
         seen = lease_use.look_at_lease(project)
     if given.json:
-        print(_document(seen, taken=given.take), end="")
+        print(lease_use.lease_document(seen, taken=given.take), end="")
     else:
-        print(_taken(seen) if given.take else _text(seen))
+        print(lease_use.takeover_text(seen) if given.take else lease_use.lease_text(seen))
     return ExitCode.OK
-
-
-def _document(seen: LeaseView, *, taken: bool) -> str:
-    """How it stands, or stood before it was taken."""
-    there = seen.standing
-    lease = there.lease._asdict()
-    lease.pop("token")
-    return document(
-        "lease",
-        remote=seen.remote,
-        branch=seen.branch,
-        ref=there.ref,
-        held=there.value is not None,
-        own=there.is_own,
-        unchanged=round(there.unchanged, 1),
-        over=there.value is not None and there.is_over,
-        taken=taken,
-        lease=lease if there.value is not None else None,
-    )
-
-
-def _text(seen: LeaseView) -> str:
-    there, branch = seen.standing, display(seen.branch)
-    if there.value is None:
-        return f"nobody builds {branch} of {display(seen.remote)}"
-    said = f"{branch} of {display(seen.remote)} is being built {there.lease}"
-    said += " (from this very folder)" if there.is_own else ""
-    if there.lease.reason:
-        said += f"\ntaken by hand: {display(there.lease.reason)}"
-    if there.is_over:
-        return said + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
-    if there.unchanged:
-        said += f"\nunchanged for {there.unchanged:.0f} s, as far as this clone saw"
-    return said
-
-
-def _taken(seen: LeaseView) -> str:
-    there, branch = seen.standing, display(seen.branch)
-    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
-    again = f"without a run it lapses after {seen.seconds:g} s"
-    return f"the lease of {branch}: {whose}\nrunner run goes on with it; {again}"

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 from runner.commands.consent import open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
-from runner.process.base import Ended
-from runner.report.documents import document
-from runner.secrets.redact import redact
-from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from runner.app.build import command_batch
-    from runner.app.build.command_batch import BatchResult
     from runner.run.batch import Came
 else:
     command_batch = lazy_module("runner.app.build.command_batch")
@@ -69,9 +64,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     hear = _quiet if given.json else _say
     done = command_batch.run_for_tasks(project, typed, given.cmd, hear, tell, split=given.split)
     if given.json:
-        print(_document(given.cmd, done), end="")
+        print(command_batch.batch_document(given.cmd, done), end="")
     else:
-        print(_total(done.came, done.seconds))
+        print(command_batch.total_line(done.came, done.seconds))
     return done.code
 
 
@@ -83,55 +78,4 @@ def _quiet(_came: Came) -> None:
 
 
 def _say(came: Came) -> None:
-    print("\n".join(_lines(came)), flush=True)
-
-
-def _lines(came: Came) -> Iterator[str]:
-    """One line, and where it failed the end of what the command printed."""
-    sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _format_end(came))
-    log = f"  {came.log_shown}" if came.log_shown else ""
-    yield f"{sign} {display(came.task.id)} {ended}, {came.ran.seconds:.1f} s{log}"
-    if not came.ran.passed and came.ran.tail:
-        yield from (f"    {line}" for line in display(came.ran.tail, lines=True).splitlines())
-
-
-def _format_end(came: Came) -> str:
-    return {
-        Ended.EXITED: f"failed with exit {came.ran.exit}",
-        Ended.IDLE: "printed nothing for too long and was ended",
-        Ended.HARD: "took too long and was ended",
-        Ended.CANCELLED: "was ended",
-        Ended.COULD_NOT_START: "could not start",
-    }[came.ran.ended]
-
-
-def _total(found: Sequence[Came], seconds: float) -> str:
-    failed = [came.task.id for came in found if not came.ran.passed]
-    count = f"{len(found)} task{'' if len(found) == 1 else 's'}"
-    said = f"failed for {', '.join(map(display, failed))}" if failed else "passed for all"
-    return f"{count}: {said}; {seconds:.1f} s"
-
-
-def _document(line: str, done: BatchResult) -> str:
-    tasks = [
-        {
-            "task": came.task.id,
-            "title": came.task.title,
-            "passed": came.ran.passed,
-            "exit": came.ran.exit,
-            "ended": came.ran.ended,
-            "seconds": round(came.ran.seconds, 3),
-            "slot": came.slot,
-            "log": came.log_shown or None,
-            "tail": came.ran.tail,
-        }
-        for came in done.came
-    ]
-    return document(
-        "parallel",
-        command=redact(line),
-        head=done.head,
-        passed=done.code is ExitCode.OK,
-        tasks=tasks,
-        seconds=round(done.seconds, 3),
-    )
+    print("\n".join(command_batch.end_lines(came)), flush=True)

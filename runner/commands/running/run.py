@@ -17,34 +17,28 @@ from runner.commands.running.run_options import (
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
-from runner.report.documents import document
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.build import run_summary, saved_file
+    from runner.app.build import outlook, run_summary, saved_file
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
-    from runner.commands.running import (
-        dry_run,
-        export_results,
-        plan_forecast,
-        serve,
-        terminal_review,
-        watch,
-    )
-    from runner.report import summary
+    from runner.commands.running import dry_run, export_results, serve
+    from runner.report import documents, summary
     from runner.report.console import Console
+    from runner.terminal import terminal_review, watch
 else:
+    documents = lazy_module("runner.report.documents")
     dry_run = lazy_module("runner.commands.running.dry_run")
     export_results = lazy_module("runner.commands.running.export_results")
-    plan_forecast = lazy_module("runner.commands.running.plan_forecast")
+    outlook = lazy_module("runner.app.build.outlook")
     run_summary = lazy_module("runner.app.build.run_summary")
     saved_file = lazy_module("runner.app.build.saved_file")
     serve = lazy_module("runner.commands.running.serve")
     summary = lazy_module("runner.report.summary")
-    terminal_review = lazy_module("runner.commands.running.terminal_review")
-    watch = lazy_module("runner.commands.running.watch")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
+    watch = lazy_module("runner.terminal.watch")
 
 __all__ = ["arguments", "execute"]
 
@@ -128,7 +122,11 @@ def _show_preview(
 ) -> ExitCode:
     """Say what would happen, and save it where that was asked for."""
     seen = preview(project, request, console)
-    plan_forecast.show_forecast(project, seen.reading, seen.foresight, as_json=given.json)
+    if given.json:
+        print(outlook.forecast_document(project, seen.foresight), end="")
+    else:
+        tasks = {task.id: task for task in seen.reading.plan.tasks}
+        print("\n".join(outlook.forecast_lines(project, seen.foresight, tasks)))
     if given.plan_out:
         file = Path.cwd() / given.plan_out
         saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
@@ -139,7 +137,6 @@ def _show_preview(
 def _build(
     given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
 ) -> ExitCode:
-
     exports = export_results.Exports.of(given, project.environ)
 
     def tell(result: BuildResult) -> None:
@@ -154,7 +151,7 @@ def _build(
 def _print_summary(result: BuildResult, *, as_json: bool) -> None:
     """How the run ended, what waits for whom, and what to type next."""
     if as_json:
-        print(document("run", **run_summary.facts_of(result.summary, result.usage)))
+        print(documents.document("run", **run_summary.facts_of(result.summary, result.usage)))
     else:
         print(summary.summary(result.summary), end="")
 
@@ -163,6 +160,8 @@ def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
     count = result.tasks
     if as_json:
         counts = {"DONE": count}
-        print(document("run", exit=int(result.code), counts=counts, blocked=[], waiting=[]))
+        print(
+            documents.document("run", exit=int(result.code), counts=counts, blocked=[], waiting=[])
+        )
     else:
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")

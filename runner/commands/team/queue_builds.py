@@ -74,7 +74,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _queue(
     store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
 ) -> ExitCode:
-
     wish = " ".join(given.more).strip()
     if wish and given.task:
         raise RunnerError("a wish in words has no tasks yet", hint="leave --task out")

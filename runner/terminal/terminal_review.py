@@ -11,25 +11,25 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.app.write.workplace import Workplace
-from runner.commands.running.single_key import read_key, read_line
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.tools import NOT_FOUND, run_interactive
 from runner.run.review import Answer, Said, Spot
 from runner.secrets.redact import redact
+from runner.terminal.single_key import read_key, read_line
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from runner.commands import paging
     from runner.model import Change, Finding, Task
     from runner.report import diff_view
     from runner.report.console import Console
     from runner.run.review import Proposed
+    from runner.terminal import paging
 else:
     diff_view = lazy_module("runner.report.diff_view")
-    paging = lazy_module("runner.commands.paging")
+    paging = lazy_module("runner.terminal.paging")
 
 REFUSED = "your edit was refused; the proposal stands"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"

@@ -1,0 +1,1 @@
+"""What is said to a person at a terminal, and read from there."""
