@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from runner.run import workers
-from runner.run.workers import SpareSlots
+from runner.run.spare_slots import SpareSlots
 
 
 @dataclass

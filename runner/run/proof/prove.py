@@ -56,12 +56,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     task, settings = assignment.task, site.settings
     asked = replace(task, test_contracts=()) if assignment.stands else task
     own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
-    written = [change.path for change in outcome.changes]
-    proofs = weigh_proofs(task, own.proofs, own.observed, written)
-    own = replace(own, proofs=proofs, findings=(*own.findings, *shim.findings(bench)))
-    if any(one.refuses and not one.asks for one in own.findings):
-        return replace(own, findings=_with_submodules(own.findings, site))
-    if not outcome.changes:
+    own = weigh_own(own, bench, site)
+    if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
         site.crew.trace(assignment, outcome),
@@ -76,6 +72,16 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
         findings=(*own.findings, *others.findings),
         observed=(*own.observed, *others.observed),
     )
+
+
+def weigh_own(own: Proven, bench: GateContext, site: WorkerContext) -> Proven:
+    """What a task's own checks said, each by what it is worth, and what of it does not count."""
+    written = [change.path for change in bench.changes]
+    proofs = weigh_proofs(bench.task, own.proofs, own.observed, written)
+    findings = (*own.findings, *shim.findings(bench))
+    if any(one.refuses and not one.asks for one in findings):
+        findings = _with_submodules(findings, site)
+    return replace(own, proofs=proofs, findings=findings)
 
 
 def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[Finding, ...]:
