@@ -10,6 +10,7 @@ from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Proof, Verdict
+from runner.plan.shell.exit_status import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
 from runner.process.supervise import begin, run
@@ -172,6 +173,10 @@ class GateContext:
         lines = [contract.command for contract in self.task.test_contracts]
         content = self.before(path) or self.after(path) or b""
         return is_test_of(path, content, lines)
+
+    def runs_no_program(self, check: Check) -> bool:
+        """Whether nothing it starts can be measured; scripts are read where none is proposed."""
+        return starts_no_program(check.command, None if self.changes else self.before)
 
     def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
         """Run one check in the scratch tree, as it stands or as instruments fitted it out."""

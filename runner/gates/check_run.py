@@ -20,7 +20,6 @@ from runner.model.work import STANDS
 from runner.plan.shell.exit_status import (
     ends_with_test_tool,
     expects_failures,
-    starts_no_program,
 )
 from runner.process.base import Ended
 from runner.secrets.redact import redact
@@ -256,7 +255,7 @@ def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
 def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
     """Run a check once, with its tool told from outside to write down each test."""
     before = files(bench)
-    if starts_no_program(check.command):
+    if bench.runs_no_program(check):
         ran, said, expected = bench.run(check), Told(), False
     else:
         ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
@@ -348,6 +347,8 @@ def _read(ran: Ran) -> tuple[tuple[str, int], ...]:
 
 def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
     """What a command printed of tests; failures that do not count are no count of tests either."""
+    if not ran.tail:
+        return {}
     counts = dict(_read(ran))
     counted = check.kind != "test" or not ran.passed or _count_closing_failures(check, ran)
     return {} if _count_failed(counts) and not counted else counts
@@ -355,7 +356,7 @@ def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
 
 def _count_closing_failures(check: Check, ran: Ran) -> int:
     """Failures in the last lines, of a test program that makes no report and ends the line."""
-    if check.kind != "test" or not ends_with_test_tool(check.command):
+    if check.kind != "test" or not (ran.tail and ends_with_test_tool(check.command)):
         return 0
     last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-_CLOSING:]
     return _count_failed(dict(read_counts(without_colours("\n".join(last)))))

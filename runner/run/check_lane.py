@@ -39,7 +39,6 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext, Proved
     from runner.gates.mtime_changes import Seen
     from runner.model import Proof
@@ -163,7 +162,7 @@ class CheckLane:
 
     def take(self, assignment: Assignment, site: WorkerContext) -> bool:
         """Start an assignment here; False where it is none of those that are quick."""
-        if not is_plain(assignment, site.settings):
+        if not is_plain(assignment, site):
             return False
         began, signed = effects.monotonic(), site.scratch.find_untouched(assignment.base)
         if signed is None or len(signed.rows) > _MOST_FILES:
@@ -272,9 +271,9 @@ class CheckLane:
             self._finish(task, lambda: outcome)
 
 
-def is_plain(assignment: Assignment, settings: Settings) -> bool:
+def is_plain(assignment: Assignment, site: WorkerContext) -> bool:
     """Whether an attempt is a check of commands that start no program, and of nothing else."""
-    task = assignment.task
+    task, settings = assignment.task, site.settings
     if not (assignment.is_check and assignment.base) or assignment.mode is Mode.PLAN:
         return False
     if assignment.is_partial or assignment.red_first or assignment.stands:
@@ -284,7 +283,8 @@ def is_plain(assignment: Assignment, settings: Settings) -> bool:
     if settings.network_for(task.network) is Network.REGISTRIES or commands.checks(task, settings):
         return False
     lines = [contract_tests.as_command(one.command) for one in task.test_contracts]
-    return all(starts_no_program(line) and not bypass_of(line) for line in lines)
+    read = partial(site.before, assignment.base)
+    return all(starts_no_program(line, read) and not bypass_of(line) for line in lines)
 
 
 def opens_here() -> bool:
