@@ -36,6 +36,7 @@ push may hold its locks for an instant."""
 _PAUSE = 0.3
 _SAID = 2000
 """Bytes of a remote's words that are kept."""
+_REJECTED = re.compile(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
@@ -143,11 +144,15 @@ class Remote:
         content = self._ask("cat-file", "commit", commit).out
         return content.partition(b"\n\n")[2][:bound].decode("utf-8", "replace")
 
-    def write_commit(self, message: str) -> str:
-        """A commit without parent and files, which only this folder has until it is pushed."""
-        tree = self._objects.write("tree", b"")
+    def write_commit(self, message: str, *, tree: str = "", parent: str = "") -> str:
+        """A commit, without parent and files if none are named.
+
+        Only this folder has it until it is pushed.
+        """
+        tree = tree or self._objects.write("tree", b"")
+        above = f"parent {parent}\n" if parent else ""
         who = f"{self._who.name} <{self._who.email}> {int(effects.now().timestamp())} +0000"
-        content = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n{message}"
+        content = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}"
         return self._objects.write("commit", content.encode("utf-8", "replace"))
 
     def swap(self, *moves: Move) -> Swapped:
@@ -170,6 +175,17 @@ class Remote:
                 return Swapped(Swap.MOVED, seen)
             said = _words_of(answer)
         return Swapped(Swap.REFUSED, seen, said)
+
+    def try_in_vain(self, commit: str, *refs: str) -> dict[str, str]:
+        """Ask for what cannot be carried out; by ref what the remote says against it."""
+        effects.step("push", self.address)
+        names = [f"{commit}:{ref}" for ref in refs]
+        answer = self._ask(
+            *("push", "--porcelain", "--atomic", "--no-verify", "--no-recurse-submodules"),
+            *("--receive-pack=git-receive-pack", "--", self.address, *names),
+        )
+        found = _REJECTED.findall(answer.out.decode("utf-8", "replace"))
+        return {ref: why for ref, why in found if ref in refs}
 
     def _push(self, moves: Sequence[Move]) -> Answer:
         # What is expected of a branch is said by no lease of git's: that would let it go back.

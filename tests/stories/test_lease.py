@@ -333,13 +333,48 @@ def test_without_atomic_pushes_nothing_begins(team):
     assert "no lease can be held there" in said
 
 
-def test_a_protected_branch_keeps_the_work_and_stops_the_run(team):
-    team.hook("update", 'case "$1" in refs/heads/main) echo protected >&2; exit 1;; esac')
-    hooks = team.bare / "hooks" / "update"
-    hooks.rename(hooks.with_suffix(".off"))
+PROTECTED = 'case "$1" in refs/heads/main) echo protected >&2; exit 1;; esac'
+EACH = "while read o n ref; do set -- $ref; " + PROTECTED + " done"
+
+
+@pytest.mark.parametrize(("hook", "text"), [("update", PROTECTED), ("pre-receive", EACH)])
+def test_a_protected_branch_is_told_before_anything_runs(team, hook, text):
     first = team.begin(*tasks())
-    hooks.with_suffix(".off").rename(hooks)
+    tip = team.at("main")
+    team.hook(hook, text)
     code, said = team.run(first)
+    assert code == 2, said
+    assert "origin takes no push to main: " in said
+    assert "declined" in said
+    assert "runner run --branch NAME" in said
+    assert not team.at(LEASE)
+    code, said = team.run(first, "doctor", "--remote")
+    assert code == 3
+    assert "main takes no push: " in said
+    assert team.at("main") == tip
+    code, said = team.run(first, "run", "--trust", "--yes", "--branch", "mine")
+    assert code == 0, said
+    assert team.at("mine") == first.head
+
+
+def test_a_remote_that_declines_names_is_no_protected_branch(team):
+    first = team.begin(*tasks())
+    team.hook("pre-receive", "while read o n r; do case $r in */probe-*) exit 1;; esac; done")
+    code, said = team.run(first, "doctor", "--remote")
+    assert code == 3, "its leases are probed by such names, too"
+    code, said = team.run(first)
+    assert code == 0, said
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
+def test_a_branch_that_is_protected_meanwhile_keeps_the_work_and_stops_the_run(team, gate):
+    first = team.begin(*tasks(gate=gate))
+    building = team.start(first)
+    until(Path(f"{gate}.met").exists, "an attempt")
+    team.hook("update", PROTECTED)
+    hooks = team.bare / "hooks" / "update"
+    gate.touch()
+    code, said = ended(building)
     assert code == 6
     assert "origin does not take the push to main" in said
     assert "protected" in said

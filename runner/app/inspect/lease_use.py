@@ -20,6 +20,7 @@ from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.report.documents import document
 from runner.run.landing.branch_lease import open_lease
+from runner.run.landing.protection import find_protection
 from runner.run.waivers import why_no_person
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -97,6 +98,8 @@ def examine_remote(project: Project) -> Iterator[Diagnostic]:
             head = repository.find_head().commit
             yield _compare(what, branch, seen.get(f"refs/heads/{branch}"), head)
             yield _try_leases(what, remote)
+            if (tip := seen.get(f"refs/heads/{branch}")) == head and tip:
+                yield _try_branch(what, branch, find_protection(remote, repository, branch, tip))
     except RunnerError as error:
         yield make_missing_sign(what, error)
 
@@ -111,6 +114,17 @@ def _compare(what: str, branch: str, there: str | None, here: str | None) -> Dia
     return Diagnostic(what, State.OK, f"it answers, and its {shown} is the commit that is here")
 
 
+def _try_branch(what: str, branch: str, said: str | None) -> Diagnostic:
+    shown = display(branch)
+    if said is None:
+        text = f"whether {shown} is protected is seen at the first landing"
+        return Diagnostic(what, State.NOTE, text)
+    if not said:
+        return Diagnostic(what, State.OK, f"{shown} takes pushes")
+    text = f"{shown} takes no push: {display(said)}"
+    return Diagnostic(what, State.MISSING, text, "runner run --branch NAME, and a pull request")
+
+
 def _try_leases(what: str, remote: Remote) -> Diagnostic:
     """Two refs made in one push, and taken away in one."""
     said = ""
@@ -123,8 +137,7 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
             if gone.swap is Swap.DONE:
                 where = ref.partition("/probe-")[0]
                 text = f"atomic pushes, and leases under {where}"
-                hint = "whether the branch itself is protected is seen at the first landing"
-                return Diagnostic(what, State.OK, text, hint)
+                return Diagnostic(what, State.OK, text)
             said = f"what was made could not be taken away: {gone.said}"
             break
         said = made.said

@@ -28,6 +28,7 @@ from runner.run.landing.lease_standing import (
     make_unanswered_error,
     person_name,
 )
+from runner.run.landing.protection import require_open
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class BranchLease:
             self._remote = stack.enter_context(Remote(self.repository, self.name, self.environ))
             self.take()
             stack.callback(self._give_back)
+            require_open(self._remote, self.repository, self.branch, self._tip, self.memory)
             beats = Thread(target=self._renew_until_over, name="lease", daemon=True)
             beats.start()
             stack.callback(self._end, beats)
@@ -307,7 +309,7 @@ class BranchLease:
                 raise self._make_trouble()
             if head.commit != self._tip or head.ref != self._branch_ref:
                 self._look_at_tip(head)
-            self._note_publishing(commit)
+            self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
             came = self._swap_with_branch(commit)
             if came.seen.get(self._branch_ref) == commit:
                 self._tip = commit
@@ -347,9 +349,6 @@ class BranchLease:
             )
         self._tip = tip
 
-    def _note_publishing(self, commit: str) -> None:
-        self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
-
     def _explain(self, came: Swapped) -> str:
         name, branch = display(self.name), display(self.branch)
         if came.swap is Swap.MOVED:
@@ -357,6 +356,7 @@ class BranchLease:
                 f"somebody pushed to {branch} of {name} meanwhile: git pull --rebase {name} "
                 f"{branch}, then run again; what is proven is kept"
             )
+        self.memory.keep_open(self.branch, is_open=False)
         said = " ".join(display(came.said).split())
         return f"{name} does not take the push to {branch}: {said}; what is proven is kept"
 

@@ -25,6 +25,10 @@ _FILE = "lease.json"
 _TOKEN = "token"
 
 
+_OPEN = "open "
+"""Before a branch's name: the remote is known to take pushes to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How the lease of a branch stands in the remote."""
@@ -60,6 +64,15 @@ class LeaseMemory:
     def keep_token(self, token: str) -> None:
         """Remember it, or with an empty one forget it, durably."""
         self._write({**self._read(), _TOKEN: (token, 0.0)})
+
+    def is_open(self, branch: str) -> bool:
+        """Whether the remote is known to take pushes to a branch."""
+        return f"{_OPEN}{branch}" in self._read()
+
+    def keep_open(self, branch: str, *, is_open: bool) -> None:
+        """Remember that it takes them, or that it is not known any more."""
+        known = {name: one for name, one in self._read().items() if name != f"{_OPEN}{branch}"}
+        self._write({**known, f"{_OPEN}{branch}": ("", 0.0)} if is_open else known)
 
     def time_unchanged(self, ref: str, value: str) -> float:
         """Seconds since this very value was first seen there."""

@@ -1,0 +1,59 @@
+"""Whether a remote lets its branch be moved at all, asked before anything is built on it.
+
+A protected branch answers only to a push. One is made that cannot be carried out: together with
+the branch a ref below it is asked for, and git keeps no two refs of which one is a folder of the
+other. The push is atomic, so nothing moves, whatever the remote allows; of each ref it says why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import ExitCode
+from runner.repo.remote import PublishError
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from runner.repo.read import Repository
+    from runner.repo.remote import Remote
+    from runner.run.landing.lease_standing import LeaseMemory
+
+_DECLINED = ("declined", "protected")
+"""What git's hooks and the forges call it; a push that only cannot be carried out says else."""
+
+
+def find_protection(remote: Remote, repository: Repository, branch: str, tip: str) -> str | None:
+    """What the remote says against a landing on `tip`; empty where it would take one.
+
+    None where it does not say, or declines every push of such names: the first landing tells.
+    """
+    message = repository.git.ask("log", "-1", "--format=%B", tip).out.decode("utf-8", "replace")
+    tree = repository.git.line("rev-parse", f"{tip}^{{tree}}")
+    commit = remote.write_commit(message, tree=tree, parent=tip)
+    ref = f"refs/heads/{branch}"
+    below = f"{ref}/probe-{effects.new_id()}"
+    said = remote.try_in_vain(commit, ref, below)
+    if not any(word in said.get(ref, "") for word in _DECLINED):
+        return "" if ref in said else None
+    alone = remote.try_in_vain(commit, below)
+    is_name = any(word in alone.get(below, "") for word in _DECLINED)
+    return None if is_name else said[ref]
+
+
+def require_open(
+    remote: Remote, repository: Repository, branch: str, tip: str | None, memory: LeaseMemory
+) -> None:
+    """Raise PublishError, exit 2, where nothing could land; asked once, until one is refused."""
+    if tip is None or memory.is_open(branch):
+        return
+    said = find_protection(remote, repository, branch, tip)
+    if said:
+        shown, name = display(branch), display(remote.name)
+        raise PublishError(
+            f"{name} takes no push to {shown}: {display(said)}",
+            hint="runner run --branch NAME, and a pull request; or RUNNER_PUBLISH=none",
+            code=ExitCode.USAGE,
+        )
+    if said is not None:
+        memory.keep_open(branch, is_open=True)
