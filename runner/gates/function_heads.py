@@ -57,7 +57,17 @@ def heads(path: str, content: bytes) -> Iterator[Head]:
         tree = python_tree(text)
         yield from _of_python(tree.body if tree else [], alone=True)
     else:
-        yield from _of_braces(text, mask_literals(text, language.literals), language_of(path))
+        yield from _of_braces(text, _mask(text, language.literals), language_of(path))
+
+
+def _mask(text: str, literals: re.Pattern[str]) -> str:
+    """The text with words where strings were, so that `=> "…"` has a body, and no comments."""
+    kept = literals.sub(lambda match: _fill(match[0]), text)
+    return mask_literals(kept, literals)
+
+
+def _fill(literal: str) -> str:
+    return literal if literal.startswith("/") else re.sub(r"[^\n]", "x", literal)
 
 
 def _of_python(body: list[ast.stmt], *, alone: bool) -> Iterator[Head]:

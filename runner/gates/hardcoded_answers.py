@@ -46,6 +46,7 @@ _STUB = re.compile(
 )
 """The whole body of a function that nobody has written yet."""
 _PROMISED = re.compile(r"not\W*(?:yet\W*)?(?:implemented|supported|offered)", re.IGNORECASE)
+_EXAMPLE = re.compile(r"`[^`\n]*\([^`\n]*`")
 _MOST = 5
 
 
@@ -99,13 +100,27 @@ def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, in
                 yield path, head.line, f"{head.name} is not written: all that it does is to say so"
             if asked and head.parameters and head.gives and 2 * len(lines & span) >= len(span):
                 own = [one for one in answers if _is_of(one, head, source)]
-                if said := tell_constant(head, asked) or tell_known(head, own, asked):
+                listed = _is_listed(own, bench.task)
+                if said := tell_constant(head, asked) or (
+                    "" if listed else tell_known(head, own, asked)
+                ):
                     yield path, head.line, said
 
 
 def _is_promised(task: Task) -> bool:
     """Whether the plan's own text asks for what is not there."""
     return bool(_PROMISED.search("\n".join((task.title, *task.acceptance, task.prose))))
+
+
+def _is_listed(answers: Sequence[Answer], task: Task) -> bool:
+    """Whether the plan itself says what is answered to what, and not as examples of a call."""
+    text = "\n".join((task.title, *task.acceptance, task.prose))
+    words = frozenset(re.findall(r"[\w.+-]*\w", _EXAMPLE.sub(" ", text)))
+    parts = [form for one in answers for form in (*one.given, *one.answers)]
+    shown = all(re.search(r"\w", form) for one in answers for form in one.given)
+    return bool(parts and shown) and all(
+        word in words for form in parts for word in re.findall(r"[\w.+-]*\w", form)
+    )
 
 
 def _is_of(answer: Answer, head: Head, source: Source) -> bool:

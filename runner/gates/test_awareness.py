@@ -49,6 +49,10 @@ _SETS = (
     rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
     rb"|process\.env(?:\.%s\b|\[['\"]%s['\"]\])\s*=(?!=)|environ[^\n]{0,40}['\"]%s['\"]\s*[:,]"
 )
+_GO_VARIABLE = re.compile(rb"^var\s+(\w+)", re.MULTILINE)
+_GO_BEGIN = re.compile(
+    rb"^func (?:init\(\)|TestMain\([^)]*\))\s*\{(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL
+)
 _MOST_FILES = 5000
 _MEANT = re.compile(
     r"plug-?in|\bunder\b|detect|\bmode\b|sys\.modules|environment|\bhook|variable|while .*\brun",
@@ -73,7 +77,32 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for one in _find_added_names(change, bench)
         if not _is_meant(one.name, bench.task)
     ]
-    return Proved(None, (*found, *_ask_of_tests(bench), *_recite(bench), *_read_tests(bench)))
+    more = (*_recite(bench), *_read_tests(bench), *_set_by_tests(bench))
+    return Proved(None, (*found, *_ask_of_tests(bench), *more))
+
+
+def _set_by_tests(bench: GateContext) -> Iterator[Finding]:
+    """Variables of a Go package, new with the change, that its tests set before they begin."""
+    go = [one for one in bench.changes if one.content and is_written_in(one.path, "go")]
+    fresh = {
+        name: one.path
+        for one in go
+        if not bench.is_test(one.path)
+        for name in _GO_VARIABLE.findall(one.content or b"")
+        if not re.search(rb"\b" + name + rb"\b", bench.before(one.path) or b"")
+    }
+    for one in go:
+        for begin in _GO_BEGIN.finditer(one.content or b"") if bench.is_test(one.path) else ():
+            for match in re.finditer(rb"^[ \t]+(\w+)\s*=[^=]", begin["body"], re.MULTILINE):
+                if match[1] in fresh:
+                    yield Finding(
+                        check=CHECK,
+                        message=f"tests run another program: {one.path} sets {match[1].decode()}"
+                        " before they begin",
+                        path=fresh[match[1]],
+                        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+                        hint="have tests set it where they need it, and back again",
+                    )
 
 
 def _recite(bench: GateContext) -> Iterator[Finding]:

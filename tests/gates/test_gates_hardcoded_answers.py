@@ -158,6 +158,11 @@ LEFT_ALONE = {
         ),
         TESTS,
     ),
+    "a text with a value in it": (
+        "shop.js",
+        "const hamming = (a, b) => `${a}${b}`;\nconst count = (a, b) =>\n  `${a}: ${b}`;\n",
+        SCRIPT,
+    ),
     "nothing is given": ("shop.py", "def initials():\n    return 'AL'\n", TESTS),
     "a yes": ("shop.py", "def initials(name):\n    return True\n", TESTS),
     "a handler": ("shop.py", "@app.get('/')\ndef initials(request):\n    return 'AL'\n", TESTS),
@@ -211,3 +216,15 @@ def test_nothing_is_asked_of_a_person_or_where_mutants_are_off(tmp_path):
     case = CONSTANTS["one constant"]
     assert said(tmp_path, *case, by_person=True) == []
     assert said(tmp_path, *case, mutation="off") == []
+
+
+def test_answers_that_the_plan_lists_are_meant_and_its_examples_of_calls_are_not(tmp_path):
+    code = "LEVELS = {'debug': 10, 'info': 20}\ndef level(name):\n    return LEVELS[name]\n"
+    listed = "`level(name)`: debug is 10, info 20."
+    assert said(tmp_path, "shop.py", code, TESTS, prose=listed) == []
+    shown = "As `level('debug')` is 10, and `level('info')` is 20."
+    ((_, message),) = said(tmp_path, "shop.py", code, TESTS, prose=shown)
+    assert "computes nothing" in message
+    chain = ALL_KNOWN["a chain of conditions"]
+    shown = "`initials('ada lovelace')` is `'AL'`, `initials('j r tolkien', '.')` is `'J.R.T'`"
+    assert len(said(tmp_path, *chain, prose=shown)) == 1

@@ -9,7 +9,7 @@ from runner.gates import idle_claims
 from runner.model import Action, Change, Level, Severity, TestContract, digest_of
 
 
-def said(folder, path, tests, *, former="", by_person=False):
+def said(folder, path, tests, *, former="", by_person=False, **settings):
     change = Change(path, Action.CREATE, 0o100644, None, digest_of(tests.encode()), tests.encode())
     task = replace(
         a_task(outputs=("any",)),
@@ -17,6 +17,7 @@ def said(folder, path, tests, *, former="", by_person=False):
     )
     bench = replace(a_bench(folder), task=task, changes=(change,), by_person=by_person)
     bench = replace(bench, before=lambda _: former.encode())
+    bench = replace(bench, settings=replace(bench.settings, **settings))
     (check,) = idle_claims.checks(task, bench.settings)
     return [(one.severity, one.message) for one in idle_claims.prove(check, bench).findings]
 
@@ -63,3 +64,20 @@ def test_a_value_that_an_assertion_never_looks_at_is_told(tmp_path, kind, code):
 def test_what_looks_at_both_or_has_a_message_is_left_alone(tmp_path, kind, code):
     path, tests = IDLE[kind]
     assert said(tmp_path, path, tests.format(code)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "asked"),
+    [
+        ("assert f(1) in ('AL', 'al', 'ae')", True),
+        ("self.assertIn(f(1), [1, 2])", True),
+        ("assert f(1) in ('AL',)", False),
+        ("assert f(1) in known", False),
+        ("assert 'al' in f(1)", False),
+        ("assert f(1) not in (1, 2)", False),
+    ],
+)
+def test_one_of_several_values_is_asked_about_with_strict_alone(tmp_path, code, asked):
+    tests = f"class T(T):\n  def test(self):\n    {code}\n"
+    assert bool(said(tmp_path, "test_a.py", tests, mutation="strict")) == asked
+    assert said(tmp_path, "test_a.py", tests) == []

@@ -82,7 +82,8 @@ func TestRoman(t *testing.T) {
 def test_tables_are_read_in_every_language():
     def read(path, text):
         content = text.encode()
-        return [[text[one.start : one.end] for one in rows] for rows in tables_in(path, content)]
+        found = tables_in(path, content)
+        return [[content[one.start : one.end].decode() for one in rows] for rows in found]
 
     assert read("a_test.go", GO_ROWS) == [
         ['{4, "IV"}', '{14, "XIV"}'],
@@ -93,7 +94,10 @@ def test_tables_are_read_in_every_language():
     assert read("test_a.py", "ROWS = [('a', 1), ('b', 2)]\nOTHER = [('a', 1), 3]\n") == [
         ["('a', 1)", "('b', 2)"]
     ]
-    assert read("test_a.py", "ä = [('a', 1), ('b', 2)]\n") == []  # its places would be others
+    assert read("test_a.py", "ä = [('ä', 1), ('ö', 2)]\n") == [["('ä', 1)", "('ö', 2)"]]
+    assert read("a.test.js", "// ä\ntest.each([['ä', 1], ['b', 2]])\n") == [
+        ["['ä', 1]", "['b', 2]"]
+    ]
 
 
 def test_another_row_has_another_value_in_each_place():

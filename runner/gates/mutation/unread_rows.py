@@ -116,22 +116,34 @@ def tables_in(path: str, content: bytes) -> Iterator[tuple[_Row, ...]]:
         text = content.decode()
     except UnicodeDecodeError:
         return
-    if language is None or len(text) != len(content):
-        return  # places are counted in letters
+    if language is None:
+        return
     if language.literals is None:
         found = _of_python(text)
     else:
-        found = _of_braces(mask_literals(text, language.literals))
+        found = _in_bytes(text, _of_braces(mask_literals(text, language.literals)))
     for rows in found:
-        able = all(len(_LITERAL.findall(text[one.start : one.end])) >= _LEAST for one in rows)
+        shown = (content[one.start : one.end].decode("utf-8", "replace") for one in rows)
+        able = all(len(_LITERAL.findall(one)) >= _LEAST for one in shown)
         if len(rows) >= _LEAST and able:
             yield rows
+
+
+def _in_bytes(text: str, tables: Iterator[tuple[_Row, ...]]) -> Iterator[tuple[_Row, ...]]:
+    """Places in letters as places in bytes."""
+    if text.isascii():
+        yield from tables
+        return
+    for rows in tables:
+        yield tuple(
+            _Row(len(text[: one.start].encode()), len(text[: one.end].encode())) for one in rows
+        )
 
 
 def _of_python(text: str) -> Iterator[tuple[_Row, ...]]:
     tree = python_tree(text)
     starts = [0]
-    for line in text.split("\n"):
+    for line in text.encode().split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
 
     def place(node: ast.expr) -> _Row:
