@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--idle", type=float, default=30.0, help="seconds")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     with tempfile.TemporaryDirectory(prefix="pg") as box, start_server(Path(box)) as server:
         file = f"sqlite:///{box}/store.sqlite"
@@ -234,9 +234,7 @@ def main() -> None:
         load_events(store, given.events)
         store.close()
         print(f"{given.events} events loaded in {time.perf_counter() - began:.0f} s\n", flush=True)
-        print(
-            "| store | claimed, beaten, finished a second | claim median, p99 ms | own processor ms |"
-        )
+        print("| store | builds a second | claim median, p99 ms | own processor ms a build |")
         print("|---|---|---|---|")
         for _ in range(given.rounds):
             for name, at, workers, number in (
@@ -250,7 +248,7 @@ def main() -> None:
                     flush=True,
                 )
         print(
-            "\n| store | events copied a second | heard after, median, worst s | idle worker, % of a core |"
+            "\n| store | events copied a second | heard after: median, worst s | idle, % of core |"
         )
         print("|---|---|---|---|")
         for name, at in (("PostgreSQL", server), ("SQLite", file)):
