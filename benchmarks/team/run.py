@@ -99,6 +99,14 @@ def load_events(store: Store, number: int) -> None:
             connection.execute(events.insert(), rows)
 
 
+def measure_size(store: Store, number: int) -> str:
+    """What an event takes on disk, with its indexes."""
+    with store.read() as connection:
+        said = "SELECT pg_table_size('events'), pg_indexes_size('events')"
+        table, indexes = connection.exec_driver_sql(said).one()
+    return f"an event takes {table / number:.0f} bytes, and {indexes / number:.0f} of indexes"
+
+
 def work(address: str, number: int, ready: threading.Barrier, took: list[float]) -> None:
     store = open_engine(address)
     me = Claimer(f"w{number}", "host")
@@ -232,6 +240,7 @@ def main() -> None:
         began = time.perf_counter()
         store = open_new(server)
         load_events(store, given.events)
+        print(measure_size(store, given.events))
         store.close()
         print(f"{given.events} events loaded in {time.perf_counter() - began:.0f} s\n", flush=True)
         print("| store | builds a second | claim median, p99 ms | own processor ms a build |")
