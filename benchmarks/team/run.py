@@ -236,7 +236,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     with tempfile.TemporaryDirectory(prefix="pg") as box, start_server(Path(box)) as server:
         file = f"sqlite:///{box}/store.sqlite"
-        print(f"{given.workers} workers on PostgreSQL, 8 on SQLite; load {os.getloadavg()[0]:.0f}")
+        print(f"{given.workers} workers on PostgreSQL, 4 on SQLite; load {os.getloadavg()[0]:.0f}")
         began = time.perf_counter()
         store = open_new(server)
         load_events(store, given.events)
@@ -248,7 +248,7 @@ def main() -> None:
         for _ in range(given.rounds):
             for name, at, workers, number in (
                 ("PostgreSQL", server, given.workers, given.builds),
-                ("SQLite", file, 8, given.builds // 4),
+                ("SQLite", file, 4, given.builds // 4),
             ):
                 came = measure_claims(at, workers, number)
                 print(
