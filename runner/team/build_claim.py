@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import case, exists, func, literal_column, or_, select
+from sqlalchemy.exc import IntegrityError
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.team.build_queue import QueuedBuild, drop_answers, of_row
@@ -63,8 +66,6 @@ def claim_build(
 
     Builds that were lost too often, or are not wanted any more, are ended on the way, and told.
     """
-    from sqlalchemy.exc import IntegrityError
-
     for _ in range(_ROUNDS):
         try:
             with store.write() as connection:
@@ -85,8 +86,6 @@ def claim_build(
 
 def _claim(store: Store, me: Claimer) -> Any:
     """The one statement."""
-    from sqlalchemy import case, func
-
     now = clock(store)
     had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
     return (
@@ -108,8 +107,6 @@ def _claim(store: Store, me: Claimer) -> Any:
 
 def _find_lapsed(now: ColumnElement[float], me: Claimer) -> Any:
     """A build whose worker was not heard of for too long."""
-    from sqlalchemy import select
-
     one = builds.alias("lapsed")
     said = select(one.c.id).where(_is_running(one), one.c.lease_until < now, _fits(one, me))
     return _take_first(said, one)
@@ -117,8 +114,6 @@ def _find_lapsed(now: ColumnElement[float], me: Claimer) -> Any:
 
 def _find_pending(now: ColumnElement[float], me: Claimer) -> Any:
     """A build that waits, and whose branch nobody builds."""
-    from sqlalchemy import exists, literal_column, or_, select
-
     one, other = builds.alias("pending"), builds.alias("other")
     is_built = exists().where(
         other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
@@ -139,15 +134,11 @@ def _take_first(said: Any, one: Any) -> Any:
 
 
 def _is_running(one: Any) -> Any:
-    from sqlalchemy import literal_column
-
     return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
 
 
 def _fits(one: Any, me: Claimer) -> Any:
     """Whether the worker has all tags that the build asks for."""
-    from sqlalchemy import exists
-
     lacks = exists().where(build_tags.c.build == one.c.id, build_tags.c.tag.not_in(me.tags))
     return ~lacks
 
@@ -246,8 +237,6 @@ def take_answer(store: Store, mine: QueuedBuild, answer: str, outcome: str) -> N
 
 
 def _has_answers(connection: Connection, build: str) -> bool:
-    from sqlalchemy import select
-
     said = select(answers.c.id).where(answers.c.build == build, answers.c.taken == "").limit(1)
     return connection.execute(said).first() is not None
 

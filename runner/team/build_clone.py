@@ -12,8 +12,10 @@ from runner.app.answer.answer_types import Approve, Reject
 from runner.app.answer.attempts import retry
 from runner.app.answer.waiting import list_waiting
 from runner.app.draft.draft_answers import approve_draft
+from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.journal.lock import RunLock
+from runner.model import Status
 from runner.process.child_record import end_orphan
 from runner.project import JOURNAL, Project
 from runner.repo.clone import ORIGIN, catch_up, switch_branch
@@ -185,9 +187,6 @@ class BuildClone:
 
     def try_blocked_again(self) -> None:
         """After a person asked for the whole build again: what was BLOCKED is tried, too."""
-        from runner.app.inspect.view import View
-        from runner.model import Status
-
         project = self.project()
         view = View.of(project)
         stuck = [one for one, known in view.states.items() if known.status is Status.BLOCKED]

