@@ -11,9 +11,10 @@ from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Verdict
+from runner.plan.shell.exit_status import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
-from runner.process.supervise import run
+from runner.process.supervise import begin, run
 from runner.process.tools import NAMES
 from runner.secrets.redact import redact
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process import other_trees
     from runner.process.base import Place, Ran, Sandbox
+    from runner.process.supervise import Course
 else:
     other_trees = lazy_module("runner.process.other_trees")
 
@@ -176,21 +178,29 @@ class GateContext:
         content = self.before(path) or self.after(path) or b""
         return is_test_of(path, content, lines)
 
+    def runs_no_program(self, check: Check) -> bool:
+        """Whether nothing it starts can be measured; scripts are read where none is proposed."""
+        return starts_no_program(check.command, None if self.changes else self.before)
+
     def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
         """Run one check in the scratch tree, as it stands or as instruments fitted it out."""
-        return run(
-            Command(
-                line=fitted.line if fitted else check.command,
-                place=self.place,
-                environment={**self.environment, **(fitted.variables if fitted else {})},
-                network=check.network,
-                limits=check.limits,
-                log=self.logs / f"{file_name(check.id)}.log",
-                known_secrets=self.known_secrets,
-            ),
-            self.sandbox,
-            tell=self.tell,
-            cancelled=self.cancelled,
+        command = self._command(check, fitted)
+        return run(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
+
+    def begin(self, check: Check) -> Course | Ran:
+        """Start one check as it stands, and leave it to itself."""
+        command = self._command(check)
+        return begin(command, self.sandbox, tell=self.tell, cancelled=self.cancelled)
+
+    def _command(self, check: Check, fitted: Fitted | None = None) -> Command:
+        return Command(
+            line=fitted.line if fitted else check.command,
+            place=self.place,
+            environment={**self.environment, **fitted.variables} if fitted else self.environment,
+            network=check.network,
+            limits=check.limits,
+            log=self.logs / f"{file_name(check.id)}.log",
+            known_secrets=self.known_secrets,
         )
 
 

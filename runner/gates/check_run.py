@@ -20,7 +20,6 @@ from runner.model.work import STANDS
 from runner.plan.shell.exit_status import (
     ends_with_test_tool,
     expects_failures,
-    starts_no_program,
 )
 from runner.process.base import Ended
 from runner.secrets.redact import redact
@@ -193,24 +192,28 @@ def find_assertion(said: str) -> str:
 
 
 def try_or_stand(
-    check: Check, bench: GateContext, fit: Callable[[], Fitted | None] = lambda: None
+    check: Check,
+    bench: GateContext,
+    fit: Callable[[], Fitted | None] = lambda: None,
+    ended: CheckRun | None = None,
 ) -> CheckRun:
     """A check that runs, or what the same command said on the same tree earlier in this run.
 
     A task's own tests run where its lines are counted: what an other run measured is gone.
+    `ended` is how it ended where it ran just now: that counts, whatever others said meanwhile.
     """
     memory = bench.memory
     key = standing_key(check, bench) if memory is not None else None
     if memory is None or key is None:
-        return try_check(check, bench, fit())
+        return ended or try_check(check, bench, fit())
     measured = check.kind == "test" and not check.task and bench.task.writes_anything
-    known = None if measured else memory.find(key)
-    if known is None and check.kind == "gate":
+    known = None if measured or ended else memory.find(key)
+    if known is None and not ended and check.kind == "gate":
         known = memory.find_here(bench.place, key)
     if known is not None:
         return _stand(check, bench, known)
     clean = memory.is_clean(bench.place)
-    trial = try_check(check, bench, fit())
+    trial = ended or try_check(check, bench, fit())
     if trial.passed and not (trial.flaky or trial.touched.changed or trial.ran.left_behind):
         told, expected = trial.told, trial.tool_expected
         passed = Passed(bench.task.id, trial.ran, told, expected, trial.proof.log)
@@ -252,17 +255,27 @@ def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
 def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
     """Run a check once, with its tool told from outside to write down each test."""
     before = files(bench)
-    if starts_no_program(check.command):
+    if bench.runs_no_program(check):
         ran, said, expected = bench.run(check), Told(), False
     else:
         ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
     done = find_touched(before, bench)
+    _hear_of_touched(done, bench)
+    return evaluate_run(check, ran, bench, said, done, expected=expected)
+
+
+def end_plain(check: Check, ran: Ran, bench: GateContext, done: Touched) -> CheckRun:
+    """How a check ended that starts no program, and that whoever asks has run themselves."""
+    _hear_of_touched(done, bench)
+    return evaluate_run(check, ran, bench, Told(), done)
+
+
+def _hear_of_touched(done: Touched, bench: GateContext) -> None:
     if bench.memory is not None and done.left:
         bench.memory.note_left(bench.place)
     if done.changed and bench.on_base:
         with bench.on_base(()):
             pass  # leaving it puts the proposal back for the checks after this one
-    return evaluate_run(check, ran, bench, said, done, expected=expected)
 
 
 def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ran, Told, bool]:
@@ -334,6 +347,8 @@ def _read(ran: Ran) -> tuple[tuple[str, int], ...]:
 
 def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
     """What a command printed of tests; failures that do not count are no count of tests either."""
+    if not ran.tail:
+        return {}
     counts = dict(_read(ran))
     counted = check.kind != "test" or not ran.passed or _count_closing_failures(check, ran)
     return {} if _count_failed(counts) and not counted else counts
@@ -341,7 +356,7 @@ def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
 
 def _count_closing_failures(check: Check, ran: Ran) -> int:
     """Failures in the last lines, of a test program that makes no report and ends the line."""
-    if check.kind != "test" or not ends_with_test_tool(check.command):
+    if check.kind != "test" or not (ran.tail and ends_with_test_tool(check.command)):
         return 0
     last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-_CLOSING:]
     return _count_failed(dict(read_counts(without_colours("\n".join(last)))))

@@ -52,16 +52,17 @@ def as_command(line: str) -> str:
     return f"python -m pytest -q {line}" if _PYTEST_ID.match(line) else line
 
 
-def prove(check: Check, bench: GateContext) -> Proved:
+def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Proved:
     """Run one test contract; one that runs no test has not passed.
 
     What fails is run once more: a test that then passes is flaky, and that is said. Another
-    task's contract (`check.task`) may fail as it did before the change.
+    task's contract (`check.task`) may fail as it did before the change. `ended` is its first run,
+    where that was before.
     """
     if not check.task and (word := bypass_of(check.command)):
         return make_refused_proof(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
     early = _too_early(check, bench)
-    first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench))
+    first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench), ended)
     proved = _make_proved(first, bench)
     proof = proved.proof
     if proof is not None and any(finding.refuses for finding in early):

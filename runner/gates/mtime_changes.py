@@ -58,8 +58,12 @@ class Touched:
 
 def files(bench: GateContext) -> Seen:
     """The files of the scratch tree now, by-products left out, and when they were listed."""
-    began = effects.now().timestamp() - TICK
-    return frozenset(path for path, _ in _walk(bench)), began
+    return since(frozenset(path for path, _ in _walk(bench)))
+
+
+def since(names: frozenset[str]) -> Seen:
+    """The same of files that are known to be there."""
+    return names, effects.now().timestamp() - TICK
 
 
 def _walk(bench: GateContext) -> Iterator[tuple[str, os.DirEntry[str]]]:

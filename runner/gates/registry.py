@@ -29,7 +29,7 @@ from runner.gates import (
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext, Proved
@@ -57,6 +57,7 @@ FAMILIES = (
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+_NOTHING: Mapping[str, Proved] = {}
 _SHOWING = (contract_tests, contracts, commands)
 """The families that run something of the task; the others say what is wrong with a proof."""
 
@@ -89,13 +90,20 @@ def prove_all(
     *,
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
+    known: Mapping[str, Proved] = _NOTHING,
 ) -> Proven:
-    """Run every check of a task, so that the next attempt hears of all failures at once."""
+    """Run every check of a task, so that the next attempt hears of all failures at once.
+
+    What `known` has of a check was said when it ran, before this was called.
+    """
     said: list[Proved] = []
     for family in FAMILIES:
         for check in family.checks(task, settings):
             if bench.cancelled.is_set():
                 return together(said)
+            if check.id in known:
+                said.append(known[check.id])
+                continue
             if check.command:
                 started(check)
             proved = family.prove(check, _with(bench, said))

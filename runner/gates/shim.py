@@ -88,6 +88,7 @@ def in_front(line: str, folder: Path) -> str:
 
 
 _SEEN = "imported.txt"
+_OUT = "RUNNER_WATCH_OUT"
 _SHOWN = 3
 
 
@@ -99,13 +100,15 @@ def watch_environment(place: Place, sandbox: Sandbox) -> dict[str, str]:
     return {
         "PYTHONPATH": search_path(write_module(place)),
         "RUNNER_WATCH_ROOT": str(place.shown.resolve()),
-        "RUNNER_WATCH_OUT": str(place.box / _SEEN),
+        _OUT: str(place.box / _SEEN),
         "RUNNER_WATCH_SHARED": ":".join(str(place.shown / share) for share in place.shares),
     }
 
 
 def findings(bench: GateContext) -> tuple[Finding, ...]:
     """A finding when the proof ran code of the real tree: then it proves nothing."""
+    if _OUT not in bench.environment:
+        return ()  # nothing was watched: what is there was told of another proof
     seen = _load_seen(bench.place.box / _SEEN)
     if not seen:
         return ()

@@ -103,6 +103,16 @@ class Child:
         """Whether any process of the command is alive."""
         return not self.exited or bool(self._tree.survivors())
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it ended, all it said was heard, and nothing of it is alive."""
+        open_ones = self._selector.get_map()
+        return self.exited and not open_ones and (self.enclosed or not self._tree.survivors())
+
+    def fileno(self) -> int:
+        """What can be read from when `pump` has something to move: epoll(7) may be nested."""
+        return self._selector.fileno()
+
     def pump(self, seconds: float) -> None:
         """Move what can be moved through the pipes; wait at most so long for the first."""
         pause = seconds if self._pidfd is not None else min(seconds, _POLL)

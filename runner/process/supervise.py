@@ -35,6 +35,8 @@ _GRACE_LEFT_BEHIND = 0.5
 """The same for what a command left running when it ended by itself."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
+_LINGERS = 0.05
+"""Seconds after its end in which a command that leaves nothing behind is gone."""
 _NOT_HELD = b"runner: without a sandbox, network registries is as yes\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between tries to start a command that the system would not start."""
@@ -67,6 +69,18 @@ def run(
     ends the command. A command that fails or cannot start is a value, too; what this machine is to
     blame for (it starts nothing, its disk is full) is a RunnerError.
     """
+    course = begin(command, sandbox, tell=tell, cancelled=cancelled)
+    return course if isinstance(course, Ran) else course.wait()
+
+
+def begin(
+    command: Command,
+    sandbox: Sandbox,
+    *,
+    tell: Callable[[str], None] | None = None,
+    cancelled: threading.Event | None = None,
+) -> Course | Ran:
+    """Start a command as `run` does and leave it to itself; how it ended where it did not start."""
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
     missing = _explain_missing(command)
@@ -76,20 +90,9 @@ def run(
         child = _start(command, sandbox, output, cancelled)
     except (OSError, ValueError) as problem:
         return _not_started(output, began, _why(problem, command), CANNOT_RUN)
-    course = _Course(command, child, output, tell or _nobody, cancelled)
     if command.network is Network.REGISTRIES and not sandbox.encloses:
         output.take(_NOT_HELD)
-    try:
-        ended = course.attend()
-    except BaseException:
-        child.kill()
-        child.close()
-        output.finish()
-        raise
-    ran = course.result(ended, began)
-    if ended is Ended.EXITED:
-        require_room(command.place, ran)
-    return ran
+    return Course(command, child, output, tell or _nobody, cancelled, began)
 
 
 def _nobody(_line: str) -> None:
@@ -126,8 +129,8 @@ def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
-class _Course:
-    """One running command with the patience it is met with."""
+class Course:
+    """One running command with the patience it is met with; open until it is waited for."""
 
     def __init__(
         self,
@@ -136,7 +139,10 @@ class _Course:
         output: Output,
         tell: Callable[[str], None],
         cancelled: threading.Event | None,
+        began: float,
     ) -> None:
+        self._asked = began
+        self._place = command.place
         self._limits = command.limits
         self._child = child
         self._output = output
@@ -144,6 +150,44 @@ class _Course:
         self._cancelled = cancelled
         self._began = self._told = effects.monotonic()
         self._soft = False
+        self._ended: float | None = None  # when its first process was seen to be
+
+    def wait(self) -> Ran:
+        """Hear it to its end, and end all it started."""
+        try:
+            ended = self.attend()
+        except BaseException:
+            self._child.kill()
+            self._child.close()
+            self._output.finish()
+            raise
+        return self._close(ended, self._bury(ended))
+
+    def fileno(self) -> int:
+        """What can be read from when `is_over` may have something to hear."""
+        return self._child.fileno()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ended and nothing of it is left; hears what is there, without waiting."""
+        self._child.pump(0)
+        if self._child.is_gone:
+            return True
+        if self._ended is None and self._child.exited:
+            self._ended = effects.monotonic()
+        return False
+
+    def end(self) -> Ran:
+        """How it ended, once it is over. What is left of another takes `wait` its time to end."""
+        if self._child.enclosed:
+            self._child.kill()  # what the kernel has ended with the sandbox is fetched
+        return self._close(Ended.EXITED, 0)
+
+    def due_in(self) -> float:
+        """Seconds until there is something to say or to end, for `wait` to do."""
+        if self._ended is not None:
+            return self._ended + _LINGERS - effects.monotonic()
+        return self._pause(watched=True)
 
     def attend(self) -> Ended:
         """Hear the command until its first process has ended, by itself or by us."""
@@ -156,9 +200,15 @@ class _Course:
                 return ended
         return Ended.EXITED
 
-    def result(self, ended: Ended, began: float) -> Ran:
-        """End what is left, hear the rest, and say how it went."""
-        left = self._bury(ended)
+    def _close(self, ended: Ended, left: int) -> Ran:
+        """Say how it went; nothing of it is alive any more."""
+        ran = self._result(ended, left)
+        if ended is Ended.EXITED:
+            require_room(self._place, ran)
+        return ran
+
+    def _result(self, ended: Ended, left: int) -> Ran:
+        began = self._asked
         code = self._child.close()
         spent = self._child.processor if ended is Ended.EXITED else None
         report = self._child.report
@@ -202,13 +252,16 @@ class _Course:
             return Ended.IDLE
         return None
 
-    def _pause(self) -> float:
-        """Seconds until something is due if the command stays silent."""
+    def _pause(self, *, watched: bool = False) -> float:
+        """Seconds until something is due if the command stays silent.
+
+        `watched`: somebody else looks whether it is cancelled.
+        """
         now = effects.monotonic()
         due = [self._began + self._limits.hard] if self._limits.hard else []
         due += [self._child.heard + self._limits.idle] if self._limits.idle else []
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
-        due += [now + _POLL] if self._cancelled is not None else []
+        due += [now + _POLL] if self._cancelled is not None and not watched else []
         due += [self._told + _TELL_EVERY] if self._child.heard > self._told else []
         return max(0.0, min(due, default=now + 60.0) - now)
 

@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from runner.repo.alternates import Lender
 
 T = TypeVar("T")
-_FEW = 100
-"""Changed files that are read here; of more git makes objects sooner."""
+_FEW = 100  # changed files that are read here; of more git makes objects sooner
 _SOON = 60.0
 """Seconds after which something is wrong with the tree, not with its size."""
 _FIXED = {
@@ -112,7 +111,7 @@ class Scratch:
         return cls(slot, lender, shares)
 
     def share(self, trees: TreeMemory) -> None:
-        """Read no tree that another slot, or the repository itself, has read."""
+        """Read no tree that another slot has read."""
         self._objects = replace(self._objects, memory=trees)
 
     def close(self) -> None:
@@ -129,13 +128,12 @@ class Scratch:
     def reset(self, base: str | None, *, is_commit: bool = False) -> None:
         """Make the tree exactly `base`, a commit or tree of the repository; None: empty.
 
-        Bytes are as git stores them. `is_commit` saves asking what the base is. Raises GitError
-        when it is unknown.
+        Bytes are as git stores them. `is_commit` saves asking. Raises GitError for an unknown one.
         """
         if base and is_commit:
             self._commits.add(base)
         effects.step("scratch", self.tree_folder)
-        if self._signed and self.base == base and self._signed.holds:
+        if self.find_untouched(base):
             return  # nobody has touched it since
         self._signed = None
         try:
@@ -144,6 +142,11 @@ class Scratch:
             self.lender.require()
             self._move_aside()
             self._reset(base)
+
+    def find_untouched(self, base: str | None) -> StatCache | None:
+        """What the tree looks like, where it is exactly `base` and nobody has touched it."""
+        same = self._signed is not None and self.base == base and self._signed.holds
+        return self._signed if same else None
 
     def base_tree(self) -> str:
         """Name of the base's git tree: what the tree is as long as nobody has written to it."""

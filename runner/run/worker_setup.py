@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from runner.writes.sast import SastPool
 
 
+_SMALL = 1 << 14
+_MANY = 1 << 9
 LOGS = "artifacts/build/logs"
 
 
@@ -52,6 +54,8 @@ class WorkerSetup:
     _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
     _environment: Mapping[str, str] = field(init=False)
+    _blobs: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """Small files of commits that were asked for: a script is, for every check that runs it."""
 
     def __post_init__(self) -> None:
         self._shares = find_shared_folders(self.root)
@@ -114,7 +118,13 @@ class WorkerSetup:
         return self._landings.work(task.id, assignment.base).others
 
     def _before(self, base: str, path: str) -> bytes | None:
-        return self.repository.blob(base, path) if base else None
+        known = self._blobs.get((base, path))
+        if known is not None:
+            return known
+        blob = self.repository.blob(base, path) if base else None
+        if blob is not None and len(blob) <= _SMALL and len(self._blobs) < _MANY:
+            self._blobs[base, path] = blob
+        return blob
 
 
 def _give_back(scratch: Scratch, slot: Slot) -> None:

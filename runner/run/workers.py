@@ -3,84 +3,29 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import field
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Event, Lock
+from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner import effects
 from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.run.attempt import attempt, stand
+from runner.run.check_lane import CheckLane, opens_here
 from runner.run.review import Answer, Ruling
+from runner.run.spare_slots import SpareSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from runner.journal.events import Event as Happening
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Outcome
     from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.check_lane import PlainCheck
     from runner.writes.sast import SastScan
-
-
-@dataclass(slots=True)
-class SpareSlots:
-    """Lends scratch trees to workers, from any thread; they are kept for the next who asks."""
-
-    slots: int
-    busy: Callable[[], int]
-    """How many tasks are worked on now."""
-    make_site: Callable[[int], WorkerContext]
-    _lent: int = 0
-    _made: int = 0
-    _idle: list[WorkerContext] = field(default_factory=list)
-    _lock: Lock = field(default_factory=Lock)
-
-    @contextmanager
-    def claim(self) -> Iterator[bool]:
-        """Whether a slot is free, and it is nobody else's for as long as this is entered.
-
-        No scratch tree is made: what is claimed works elsewhere.
-        """
-        with self._lock:
-            free = self.busy() + self._lent < self.slots
-            self._lent += free
-        try:
-            yield free
-        finally:
-            with self._lock:
-                self._lent -= free
-
-    @contextmanager
-    def lend(self) -> Iterator[WorkerContext | None]:
-        """A site for as long as this is entered; None where every slot is busy."""
-        with self.claim() as free:
-            if not free:
-                yield None
-                return
-            with self._lock:
-                site, number = self._idle.pop() if self._idle else None, self.slots + self._made
-                self._made += site is None
-            try:
-                site = site or self.make_site(number)
-                yield site
-            finally:
-                with self._lock:
-                    self._idle += [site] if site else []
-
-    @property
-    def may_go_on(self) -> bool:
-        """Whether what is lent is still nobody's: no task has started in its place."""
-        with self._lock:
-            return self.busy() + self._lent <= self.slots
-
-    def close(self) -> None:
-        """Give the scratch trees back; nothing is lent any more."""
-        for site in self._idle:
-            site.close()
-        self._idle.clear()
 
 
 _PATIENCE = 1.0
@@ -226,6 +171,13 @@ class WorkerPool:
             if inline
             else ThreadPoolExecutor(max_workers=slots, thread_name_prefix="slot")
         )
+        self._used: set[int] = set()
+        """Slots whose scratch tree is there."""
+        self._lane = (
+            CheckLane(self._note, self._finish, self._hand_over)
+            if isinstance(self._executor, ThreadPoolExecutor) and opens_here()
+            else None
+        )
 
     @property
     def working(self) -> tuple[str, ...]:
@@ -257,11 +209,39 @@ class WorkerPool:
             site = self._sites[number] = self._make_site(number, self)
         self._endings.pop(number, None)
         self._busy[assignment.task.id] = number
-        work = self._at_once or attempt
+        if number in self._used and self._lane and self._lane.take(assignment, site):
+            return
+        self._submit(self._at_once or attempt, assignment, site)
+
+    def _submit(
+        self,
+        work: Callable[[Assignment, WorkerContext], Outcome],
+        assignment: Assignment,
+        site: WorkerContext,
+    ) -> None:
         future = self._executor.submit(work, assignment, site)
-        future.add_done_callback(
-            lambda done: self._inbox.put(Finished(assignment.task.id, done.result))
-        )
+        future.add_done_callback(lambda done: self._put(Finished(assignment.task.id, done.result)))
+
+    def _hand_over(self, check: PlainCheck) -> None:
+        """Have a check that is not quick go on in its slot's thread."""
+        self._submit(check.go_on, check.assignment, check.site)
+
+    def _finish(self, task: str, result: Callable[[], Outcome]) -> None:
+        """Called by the lane, in the coordinator's thread."""
+        self._inbox.put(Finished(task, result))
+
+    def _note(self, task: str, number: int, event: Happening) -> None:
+        """The same, of something for the journal."""
+        self._inbox.put(Happened(task, number, event))
+
+    def _put(self, message: Message) -> None:
+        """Called from any thread: something for the coordinator to hear."""
+        self._inbox.put(message)
+        self._ring()
+
+    def _ring(self) -> None:
+        if self._lane:
+            self._lane.ring()
 
     def start_together(self, given: Sequence[tuple[Assignment, int]]) -> None:
         """Give each assignment to the slot that was taken for it; none begins before all are given.
@@ -292,32 +272,34 @@ class WorkerPool:
             return False
         self.ended.add(task)
         self.ends(number).set()
+        self._ring()
         return True
 
     def cancel_task(self, task: str) -> None:
         """End a task on a person's word, be it worked on or not; called from any thread."""
         if not self.end(task):
-            self._inbox.put(Cancelling(task))
+            self._put(Cancelling(task))
 
     def _end_all(self) -> None:
         self.cancelled.set()
         for event in tuple(self._endings.values()):
             event.set()
+        self._ring()
 
     def report(self, task: str, number: int, event: Happening) -> None:
         """Called by workers: something for the journal."""
-        self._inbox.put(Happened(task, number, event))
+        self._put(Happened(task, number, event))
 
     def add_scan(self, task: str, number: int, scan: SastScan) -> None:
         """Called by workers: a scan to ask for its findings later."""
-        self._inbox.put(Scanning(task, number, scan))
+        self._put(Scanning(task, number, scan))
 
     def ask(self, outcome: Outcome) -> Ruling:
         """Called by workers: have the writes reviewed, and wait for the answer."""
         if self.inline:  # the coordinator is this very thread: it cannot be asked from here
             return Ruling(Answer.WAITS)
         answers: SimpleQueue[Ruling] = SimpleQueue()
-        self._inbox.put(Asking(outcome, answers.put))
+        self._put(Asking(outcome, answers.put))
         return answers.get()
 
     def permit(
@@ -327,7 +309,7 @@ class WorkerPool:
         if self.inline:  # the coordinator is this very thread
             return self.permitter(task, number, question)
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
-        self._inbox.put(Permitting(task, number, question, answers.put))
+        self._put(Permitting(task, number, question, answers.put))
         while not self.cancelled.is_set():
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
@@ -341,7 +323,7 @@ class WorkerPool:
         if self.inline:  # the coordinator is this very thread
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[Suspects] = SimpleQueue()
-        self._inbox.put(Tracing(assignment, outcome, answers.put))
+        self._put(Tracing(assignment, outcome, answers.put))
         while not self.cancelled.is_set():
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
@@ -350,22 +332,35 @@ class WorkerPool:
     @property
     def has_news(self) -> bool:
         """Whether `wait` would answer at once."""
+        if self._lane and self._lane.is_busy:
+            self._lane.hear(0.0)
         return not self._inbox.empty()
 
     def wait(self, seconds: float | None = None) -> Message | None:
         """The next thing a worker has to say; None when nothing came in time."""
         try:
-            message = self._inbox.get(timeout=seconds)
+            message = self._inbox.get(timeout=self._hear_lane(seconds))
         except Empty:
             return None
         if isinstance(message, Finished):
-            self._free.append(self._busy.pop(message.task))
+            number = self._busy.pop(message.task)
+            self._free.append(number)
+            self._used.add(number)
         return message
+
+    def _hear_lane(self, seconds: float | None) -> float | None:
+        """Hear the lane until there is news or the time is over; the seconds that are left."""
+        until = None if seconds is None else effects.monotonic() + seconds
+        left = seconds
+        while self._lane and self._lane.is_busy and self._inbox.empty() and left != 0:
+            self._lane.hear(left)
+            left = None if until is None else max(0.0, until - effects.monotonic())
+        return left
 
     def interrupt(self) -> None:
         """Called by a signal's handler, at any moment: wake the coordinator, who ends the run."""
         self.interrupted = True
-        self._inbox.put(Interrupted())
+        self._put(Interrupted())
         if self.inline:  # the coordinator is busy with the command itself
             self._end_all()
 
@@ -376,7 +371,11 @@ class WorkerPool:
     def close(self) -> None:
         """Wait for the workers and give the slots back."""
         self._end_all()
+        if self._lane:
+            self._lane.hand_all_over()
         self._executor.shutdown(wait=True)
+        if self._lane:
+            self._lane.close()
         for site in self._sites.values():
             site.close()
         self.lanes.close()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from runner.run import workers
-from runner.run.workers import SpareSlots
+from runner.run.spare_slots import SpareSlots
 
 
 @dataclass
@@ -96,11 +96,12 @@ def test_of_attempts_that_are_started_together_none_begins_before_all_are_given(
 
     def make_site(number, _crew):
         given.append((number, begun.wait(0.05)))
-        return SimpleNamespace(close=lambda: None)
+        return SimpleNamespace(close=lambda: None, settings=None)
 
     monkeypatch.setattr(workers, "attempt", begin)
     crew = workers.WorkerPool(3, make_site)
-    tasks = [SimpleNamespace(task=SimpleNamespace(id=f"TASK-{n}")) for n in range(3)]
+    named = [SimpleNamespace(id=f"TASK-{n}") for n in range(3)]
+    tasks = [SimpleNamespace(task=one, is_check=False) for one in named]
     crew.start_together([(one, crew.take_slot()) for one in tasks])
     came = [crew.wait(90) for _ in tasks]
     assert given == [(0, False), (1, False), (2, False)]

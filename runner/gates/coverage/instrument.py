@@ -21,7 +21,6 @@ from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.shim import own_folder
 from runner.languages.registry import row_named
-from runner.plan.shell.exit_status import starts_no_program
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
     """
     if check.kind != "test" or check.task:
         return fitted
-    if starts_no_program(check.command):
+    if bench.runs_no_program(check):
         forget(bench.place, check.id)
         return fitted
     folder = make_empty_folder(bench.place, check.id)

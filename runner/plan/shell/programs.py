@@ -107,10 +107,10 @@ _TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
 
 
 _ALONE_WORDS = """
-: [ basename cat cd cksum cmp comm cut date diff dirname echo egrep exit expr false fgrep fold grep
-head id join ls md5sum mkdir nl nproc od paste printf pwd readlink realpath rev rm rmdir seq
-sha1sum sha256sum sha512sum shift sleep stat tac tail test touch tr true umask uname uniq wait
-wc whoami
+: [ basename break cat cd cksum cmp comm continue cut date diff dirname echo egrep exit expr
+false fgrep fold grep head id join ls md5sum mkdir nl nproc od paste printf pwd readlink
+realpath rev rm rmdir seq set sha1sum sha256sum sha512sum shift sleep stat tac tail test touch
+tr true umask uname uniq wait wc whoami
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Words of the shell and programs that start nothing, whatever their options are."""
@@ -141,7 +141,12 @@ def starts_nothing(command: Simple) -> bool:
     """Whether a command is the shell's own, or a program known to start no other."""
     if any(_LOADS.match(word.text) for word in command.assignments):
         return False
-    return not command.words or command.words[0].text in _ALONE
+    return not command.words or is_word_alone(command.words[0].text)
+
+
+def is_word_alone(word: str) -> bool:
+    """Whether a first word is the shell's own, or a program known to start no other."""
+    return word in _ALONE
 
 
 def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:

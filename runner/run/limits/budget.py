@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CHECK = "budget"
 """The name under which a finding says that a limit ended an attempt."""
+_NOTHING = Usage()
 WARNED_AT = 0.8
 """Share of a limit at which a person is warned, once."""
 MINUTE = 60.0
@@ -243,6 +244,8 @@ class RunBudget:
 
     def _look(self, record: Record, used: Usage, state: RunState) -> None:
         """Warn of each limit that comes near, with what goes on counted in."""
+        if used == _NOTHING:
+            return  # so nothing came nearer
         task = self.tasks.get(record.task)
         if task is not None:
             who = f"{name_attempt(record.attempt)} of {task.id}"

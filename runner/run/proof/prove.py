@@ -24,11 +24,10 @@ from runner.text.wording import join_few
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.config.settings import Settings
     from runner.gates.base import Check
     from runner.gates.registry import Proven
     from runner.journal.events import Event as Happening
-    from runner.model import Change, Finding, Outcome, Proof, Task
+    from runner.model import Change, Finding, Outcome, Proof
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -56,12 +55,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     task, settings = assignment.task, site.settings
     asked = replace(task, test_contracts=()) if assignment.stands else task
     own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
-    written = [change.path for change in outcome.changes]
-    proofs = weigh_proofs(task, own.proofs, own.observed, written)
-    own = replace(own, proofs=proofs, findings=(*own.findings, *shim.findings(bench)))
-    if any(one.refuses and not one.asks for one in own.findings):
-        return replace(own, findings=_with_submodules(own.findings, site))
-    if not outcome.changes:
+    own = weigh_own(own, bench, site)
+    if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
         site.crew.trace(assignment, outcome),
@@ -76,6 +71,16 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
         findings=(*own.findings, *others.findings),
         observed=(*own.observed, *others.observed),
     )
+
+
+def weigh_own(own: Proven, bench: GateContext, site: WorkerContext) -> Proven:
+    """What a task's own checks said, each by what it is worth, and what of it does not count."""
+    written = [change.path for change in bench.changes]
+    proofs = weigh_proofs(bench.task, own.proofs, own.observed, written)
+    findings = (*own.findings, *shim.findings(bench))
+    if any(one.refuses and not one.asks for one in findings):
+        findings = _with_submodules(findings, site)
+    return replace(own, proofs=proofs, findings=findings)
 
 
 def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[Finding, ...]:
@@ -129,7 +134,7 @@ def _lane(
 
 def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
-    silent = not outcome.changes and _starts_no_program(assignment.task, site.settings)
+    silent = not outcome.changes and _starts_no_program(assignment, site)
     watched = {} if silent else shim.watch_environment(site.place, site.sandbox)
     if site.memory is not None:
         ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
@@ -168,11 +173,13 @@ def _make_context(
     )
 
 
-def _starts_no_program(task: Task, settings: Settings) -> bool:
+def _starts_no_program(assignment: Assignment, site: WorkerContext) -> bool:
     """Whether nothing of a task's proof starts what a watch from outside could see."""
-    gates = (*settings.gates_for(task.type), *task.gates)
+    task = assignment.task
+    gates = (*site.settings.gates_for(task.type), *task.gates)
     lines = (*(one.command for one in task.test_contracts), *(one.command for one in gates))
-    return not task.contracts and all(map(starts_no_program, lines))
+    read = partial(site.before, assignment.base)
+    return not task.contracts and all(starts_no_program(line, read) for line in lines)
 
 
 @contextmanager

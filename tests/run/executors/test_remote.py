@@ -14,7 +14,7 @@ from runner.run.executors.remote import (
     remember_failures,
     share_out,
 )
-from runner.run.workers import SpareSlots
+from runner.run.spare_slots import SpareSlots
 
 OUTCOME = Outcome("TASK-009", 1, Ending.PASSED, "base", "tree")
 
