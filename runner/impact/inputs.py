@@ -185,7 +185,7 @@ def refresh(references: References, repository: Repository, treeish: str) -> int
     known = references.tree
     if known == tree:
         return 0
-    if known and repository.git.ask("cat-file", "-e", f"{known}^{{tree}}").exit:
+    if known and not repository.has_tree(known):
         known = ""  # git has thrown that tree away: all is read again
     entries = _entries(repository, known, tree)
     if known:

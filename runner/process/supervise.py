@@ -150,7 +150,7 @@ class Course:
         self._cancelled = cancelled
         self._began = self._told = effects.monotonic()
         self._soft = False
-        self._ended: float | None = None  # when `look` saw that it is over, and not all of it
+        self._ended: float | None = None  # when its first process was seen to be
 
     def wait(self) -> Ran:
         """Hear it to its end, and end all it started."""
@@ -164,22 +164,24 @@ class Course:
         return self._close(ended, self._bury(ended))
 
     def fileno(self) -> int:
-        """What can be read from when `look` may have something to hear."""
+        """What can be read from when `is_over` may have something to hear."""
         return self._child.fileno()
 
-    def look(self) -> Ran | None:
-        """Hear what is there without waiting; how it ended, where it did and nothing of it is left.
-
-        What is left of one that ended is for `wait` to end, which takes its time.
-        """
+    @property
+    def is_over(self) -> bool:
+        """Whether it ended and nothing of it is left; hears what is there, without waiting."""
         self._child.pump(0)
         if self._child.is_gone:
-            if self._child.enclosed:
-                self._child.kill()  # what the kernel has ended with the sandbox is fetched
-            return self._close(Ended.EXITED, 0)
+            return True
         if self._ended is None and self._child.exited:
             self._ended = effects.monotonic()
-        return None
+        return False
+
+    def end(self) -> Ran:
+        """How it ended, once it is over. What is left of another takes `wait` its time to end."""
+        if self._child.enclosed:
+            self._child.kill()  # what the kernel has ended with the sandbox is fetched
+        return self._close(Ended.EXITED, 0)
 
     def due_in(self) -> float:
         """Seconds until there is something to say or to end, for `wait` to do."""

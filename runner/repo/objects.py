@@ -48,6 +48,10 @@ class TreeMemory:
     """The tree of each commit."""
     _held: int = 0
 
+    def has(self, name: str) -> bool:
+        """Whether the tree of this name, or of the commit of this name, was read or written."""
+        return self.commits.get(name, name) in self.trees
+
     def keep(self, tree: str, entries: Entries) -> None:
         """Remember a tree; where much is known already, all of that is forgotten."""
         self._held += len(entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +15,7 @@ from runner.repo.git import Git, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.tree_files import TICK, signature
-from runner.repo.trees import EMPTY, Prefix, diff_trees, tree_entries
+from runner.repo.trees import EMPTY, Prefix, TreeChange, TreeEntry, diff_trees, tree_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from runner.repo.landed_commits import LandedCommit
     from runner.repo.repo_state import RepoState
     from runner.repo.tree_files import StatCache
-    from runner.repo.trees import TreeChange, TreeEntry
 else:
     configuration = lazy_module("runner.repo.configuration")
     landed_commits = lazy_module("runner.repo.landed_commits")
@@ -213,8 +213,20 @@ class Repository:
 
     def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
         """Paths that differ between two commits or trees; renames are a deletion and a creation."""
+        known = self.trees
+        if old and new and all(known.has(one) for one in (old, new)):
+            found = sorted(self.objects().find_differing(old, new), key=itemgetter(0))
+            return tuple(self._change(*one) for one in found)
         names = (old or self.empty_tree(), new or self.empty_tree())
         return diff_trees(self.git, self.prefix, *names)
+
+    def _change(self, path: bytes, was: TreeEntry | None, now: TreeEntry | None) -> TreeChange:
+        old, new = (one or TreeEntry(0, self.zeros()) for one in (was, now))
+        return TreeChange(self.prefix.inside(text(path)), old.mode, new.mode, old.sha, new.sha)
+
+    def has_tree(self, tree: str) -> bool:
+        """Whether git still has a tree."""
+        return self.trees.has(tree) or not self.git.ask("cat-file", "-e", f"{tree}^{{tree}}").exit
 
     # --- history ---
 

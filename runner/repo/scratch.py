@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from runner.repo.alternates import Lender
 
 T = TypeVar("T")
-_FEW = 100
-"""Changed files that are read here; of more git makes objects sooner."""
+_FEW = 100  # changed files that are read here; of more git makes objects sooner
 _SOON = 60.0
 """Seconds after which something is wrong with the tree, not with its size."""
 _FIXED = {

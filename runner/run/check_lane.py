@@ -10,10 +10,10 @@ attempt, from where it is. All judgement is the same code on both roads; only wh
 from __future__ import annotations
 
 import os
-import select
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
+from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from runner.repo.tree_files import StatCache
     from runner.run.assignment import Assignment, WorkerContext
 
+_RINGS = 4096
 _MOST_FILES = 2_000
 """Files of a tree that are looked at again and again in the coordinator's thread."""
 
@@ -146,9 +147,11 @@ class CheckLane:
         self._running: dict[int, PlainCheck] = {}
         """By the number of what is listened to."""
         self._files: dict[int, tuple[StatCache, frozenset[str]]] = {}
-        self._poll = select.epoll()
-        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._poll.register(self._bell, select.EPOLLIN)
+        self._selector = DefaultSelector()
+        self._bell, self._rope = os.pipe()
+        os.set_blocking(self._bell, False)
+        os.set_blocking(self._rope, False)
+        self._selector.register(self._bell, EVENT_READ)
 
     @property
     def is_busy(self) -> bool:
@@ -158,7 +161,8 @@ class CheckLane:
     def ring(self) -> None:
         """Called from any thread and by a signal's handler: there is something else to hear."""
         if self._running:
-            os.eventfd_write(self._bell, 1)
+            with suppress(BlockingIOError):  # it has rung so often that it will be heard
+                os.write(self._rope, b"!")
 
     def take(self, assignment: Assignment, site: WorkerContext) -> bool:
         """Start an assignment here; False where it is none of those that are quick."""
@@ -177,26 +181,30 @@ class CheckLane:
         """Hear what is there, and wait at most so long for something."""
         due = [self._due_in(check) for check in self._running.values()]
         first = min((*due, *(() if seconds is None else (seconds,))), default=0.0)
-        ready = self._poll.poll(max(0.0, first) if due or seconds is not None else None)
-        for number, _ in ready:
-            if number == self._bell:
-                with suppress(BlockingIOError):
-                    os.eventfd_read(self._bell)
+        limit = max(0.0, first) if due or seconds is not None else None
+        for key, _ in self._selector.select(limit):
+            if key.fd == self._bell:
+                os.read(self._bell, _RINGS)
             else:
-                self._look(number)
+                self._look(key.fd)
         for number, check in tuple(self._running.items()):
             if self._due_in(check) <= 0:
                 self._let_go(number)
                 self._hand_over(check)
 
-    def close(self) -> None:
-        """Hand all that runs to threads, which end it as they are told to; twice is fine."""
+    def hand_all_over(self) -> None:
+        """Have threads go on with all that runs, which end it as they are told to."""
         for number, check in tuple(self._running.items()):
             self._let_go(number)
             self._hand_over(check)
-        if not self._poll.closed:
-            self._poll.close()
+
+    def close(self) -> None:
+        """Let go of what was opened, once nobody is left who might ring; twice is fine."""
+        if self._bell >= 0:
+            self._selector.close()
             os.close(self._bell)
+            os.close(self._rope)
+            self._bell = -1
 
     # --- one of them ------------------------------------------------------------------
 
@@ -238,10 +246,10 @@ class CheckLane:
             self._hand_over(check)
             return
         self._running[course.fileno()] = check
-        self._poll.register(course.fileno(), select.EPOLLIN)
+        self._selector.register(course.fileno(), EVENT_READ)
 
     def _let_go(self, number: int) -> None:
-        self._poll.unregister(number)
+        self._selector.unregister(number)
         del self._running[number]
 
     def _due_in(self, check: PlainCheck) -> float:
@@ -253,15 +261,14 @@ class CheckLane:
         """Hear one of them, and settle it where that is quick."""
         check = self._running[number]
         task, course = check.assignment.task.id, check.course
+        if not (isinstance(course, Course) and course.is_over):
+            return
+        self._let_go(number)  # while the descriptor is its own
         try:
-            ran = course.look() if isinstance(course, Course) else course
+            ran = course.end()
         except RunnerError as error:
-            del self._running[number]
             self._finish(task, partial(_raise, error))
             return
-        if ran is None:
-            return
-        del self._running[number]  # its descriptor is closed, and so forgotten by epoll(7)
         if not check.end_first(ran, waits=False):
             self._hand_over(check)
         elif check.checks:
@@ -288,8 +295,8 @@ def is_plain(assignment: Assignment, site: WorkerContext) -> bool:
 
 
 def opens_here() -> bool:
-    """Whether this system tells of an exit, and of news, by what can be waited for together."""
-    return hasattr(os, "eventfd") and has_exit_descriptors()
+    """Whether this system tells of an exit by what can be waited for with all else."""
+    return has_exit_descriptors()
 
 
 def _raise(error: RunnerError) -> Outcome:

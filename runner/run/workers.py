@@ -372,8 +372,10 @@ class WorkerPool:
         """Wait for the workers and give the slots back."""
         self._end_all()
         if self._lane:
-            self._lane.close()
+            self._lane.hand_all_over()
         self._executor.shutdown(wait=True)
+        if self._lane:
+            self._lane.close()
         for site in self._sites.values():
             site.close()
         self.lanes.close()

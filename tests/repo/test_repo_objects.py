@@ -1,6 +1,9 @@
 """Objects made here are those that git makes, and durable before anything names them."""
 
 import errno
+import itertools
+import random
+import shutil
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -154,3 +157,46 @@ def test_what_bears_another_name_than_its_own_is_not_remembered(tmp_path):
         objects.reader.read = lambda name: read(tree if name == wrong else name)
         assert set(objects.entries(wrong)) == {b"a"}
         assert objects.memory.trees.keys() == set()
+
+
+def strange_tree(folder, chance):
+    """Files, programs, links and folders that come, go and change places."""
+    for path in ("a", "a.b", "deep/b", "deep/er/c", "a/inside", "\u00fc/d"):
+        file = folder / path
+        if chance.random() < 0.4 or any(up.is_file() or up.is_symlink() for up in file.parents):
+            continue
+        if file.is_dir():
+            shutil.rmtree(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        if chance.random() < 0.2:
+            file.symlink_to("nowhere")
+        else:
+            file.write_text(chance.choice("xyz"))
+            file.chmod(chance.choice((0o644, 0o755)))
+    if chance.random() < 0.5 and (folder / "a").is_file():
+        (folder / "a").unlink()
+
+
+@pytest.mark.parametrize("format_", ["sha1", "sha256"])
+def test_trees_that_are_known_differ_as_git_says(tmp_path, format_):
+    chance = random.Random(7)
+    git(tmp_path, "init", "-q", "--object-format", format_)
+    for name in ("user.name", "user.email"):
+        git(tmp_path, "config", name, "ada")
+    commits = []
+    for _ in range(12):
+        strange_tree(tmp_path, chance)
+        git(tmp_path, "add", "-A")
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", "next")
+        commits.append(git(tmp_path, "rev-parse", "HEAD").strip())
+    with Repository.open(tmp_path) as repo:
+        pairs = [*itertools.pairwise(commits), (commits[0], commits[-1])]
+        by_git = [repo.diff_trees(*pair) for pair in pairs]
+        for commit in commits:
+            repo.objects().entries(commit)
+        repo.git = repo.git.with_settings(GIT_TRACE2_EVENT=str(tmp_path / ".git/trace"))
+        assert [repo.diff_trees(*pair) for pair in pairs] == by_git
+        assert repo.has_tree(repo.tree_of(commits[0]))
+        assert sum(map(len, by_git)) > 20
+    assert not (tmp_path / ".git/trace").exists()  # no git was started

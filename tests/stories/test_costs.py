@@ -1,0 +1,87 @@
+"""What work costs, counted: modules, git processes and fsyncs, never seconds."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from workplace import a_task
+
+_COUNTING = """
+import json, sys
+from runner import effects
+from runner.cli import main
+happened = []
+bare = set(sys.modules)
+def see(kind, target):
+    if kind == "fsync":
+        happened.append("journal" if str(target).endswith("journal.jsonl") else "fsync")
+def hear(event, args):
+    if event == "subprocess.Popen":
+        words = [str(word) for word in args[1]]
+        happened.append(words[-1] if words[0] == "/bin/sh" else "git" if "git" in words else "else")
+effects.watch(see)
+sys.addaudithook(hear)
+code = main(sys.argv[1:])
+loaded = sorted({"git", "networkx", "git.cmd", "markdown_it"} & set(sys.modules))
+print(json.dumps([code, happened, len(sys.modules.keys() - bare), loaded]))
+"""
+
+
+def counted(place, *words):
+    """Exit code, what happened in its order, modules, and which of the large ones were loaded."""
+    argv = [sys.executable, "-c", _COUNTING, *words]
+    done = subprocess.run(argv, cwd=place.root, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def in_row(count, **each):
+    return [
+        a_task(
+            f"TASK-{n:03d}",
+            needs=[f"TASK-{n - 1:03d}"] if n > 1 else [],
+            blocks={f"{n}.txt": f"{n}\n"} if each.get("writes") else None,
+            tests=[f"true {n}"],
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+def cost_of_one(workplace, **each):
+    """What a task in the middle of a run costs, by kind."""
+    workplace.plan(*in_row(9, **each))
+    code, happened, _, _ = counted(workplace, "run", "--trust", "--no-sandbox", "-q")
+    assert code == 0
+    third, eighth = (
+        next(n for n, what in enumerate(happened) if what.endswith(f"true {m}")) for m in (3, 8)
+    )
+    between = happened[third:eighth]
+    return {kind: between.count(kind) / 5 for kind in ("git", "journal", "fsync")}
+
+
+def test_a_check_costs_one_fsync_of_the_journal_and_no_git(workplace):
+    cost = cost_of_one(workplace)
+    assert cost["git"] == 0
+    assert cost["journal"] <= 1.4  # now and then the lines of the checkpoint ask for one more
+
+
+def test_a_landing_starts_no_git_but_the_two_that_make_the_slot_its_new_base(workplace):
+    cost = cost_of_one(workplace, writes=True)
+    assert cost["git"] == 2
+    assert cost["journal"] + cost["fsync"] <= 16
+
+
+@pytest.mark.parametrize(("words", "most"), [(("version",), 120), (("status",), 180)])
+def test_what_only_tells_loads_few_modules(workplace, words, most):
+    workplace.plan(*in_row(2))
+    workplace.runner("status")  # what is read once is remembered
+    code, _, modules, loaded = counted(workplace, *words)
+    assert (code, loaded) == (0, [])
+    assert modules <= most
+
+
+def test_the_order_of_tasks_is_networkx_s_and_a_landing_is_gitpython_s(workplace):
+    workplace.plan(*in_row(2, writes=True))
+    code, _, _, loaded = counted(workplace, "run", "--trust", "--no-sandbox", "-q")
+    assert code == 0
+    assert {"networkx", "git.cmd"} <= set(loaded)
