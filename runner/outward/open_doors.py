@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.outward.delivery import DoorWork
 from runner.outward.nats_door import NatsDoor
+from runner.outward.otlp_work import OtlpWork
 from runner.outward.webhook_door import WebhookDoor, find_key
 
 if TYPE_CHECKING:
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.outward.delivery import Work
     from runner.outward.outbox import Outbox
+    from runner.project import Project
 
 
 def open_works(
     settings: Settings,
     environ: Mapping[str, str],
     outbox: Callable[[], Outbox],
+    project: Project | None,
 ) -> list[Work]:
-    """What there is to be done, each with an outbox of its own. Raises RunnerError."""
+    """What there is to be done, each with an outbox of its own. Raises RunnerError.
+
+    Traces are drawn from a folder's journal alone: each of a team's workers draws its own.
+    """
     found: list[Work] = []
     if settings.events:
         token = environ.get(settings.events_key_env, "") if settings.events_key_env else ""
@@ -31,6 +37,9 @@ def open_works(
     if settings.webhook:
         key = find_key(settings.webhook_key_env, environ)
         found.append(DoorWork(WebhookDoor(settings.webhook, key), outbox()))
+    if settings.telemetry_otlp and project is not None:
+        where = (settings.telemetry_otlp, project.journal_path, project.root.name)
+        found.append(OtlpWork(*where, content=settings.telemetry_content))
     return found
 
 

@@ -134,7 +134,7 @@ def _source(
     if not _is_of_team(given):
         project = Project.open(Path.cwd(), environ, plan_needed=False)
         _require_doors(project.settings)
-        works = open_works(project.settings, environ, lambda: FolderOutbox(project))
+        works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
         lock = RunLock(project.root / BUILD)
         path = cursors_path(state, str(project.root.resolve()))
         yield works, path, lambda: lock.holder() is None
@@ -143,7 +143,8 @@ def _source(
     settings = team_store.read_settings(environ)
     _require_doors(settings)
     with team_store.open_team(given, environ) as store:
-        works = open_works(settings, environ, lambda: StoreOutbox(event_outbox.StoredEvents(store)))
+        stored = event_outbox.StoredEvents
+        works = open_works(settings, environ, lambda: StoreOutbox(stored(store)), None)
         yield works, cursors_path(state, store.address), lambda: True
 
 
