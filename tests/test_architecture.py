@@ -29,6 +29,8 @@ DOORS = {
     "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
     "psutil": ("process/process_table.py",),
     "sqlalchemy": ("team/",),
+    "opentelemetry": ("outward/otlp_work.py",),
+    "nats": ("outward/nats_door.py",),
     "alembic": ("team/schema_steps.py", "team/migrations/"),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),

@@ -46,7 +46,8 @@ YOURS = frozenset(
         "agent_env",
         "agent_files",
     }
-    | {"mcp", "model_base_url", "model_key_env"}
+    | {"mcp", "model_base_url", "model_key_env", "telemetry_otlp", "telemetry_content"}
+    | {"events", "events_days", "events_key_env", "webhook", "webhook_key_env"}
     | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
 )
 """What only the person's own file, environment and flags may set."""
@@ -68,7 +69,7 @@ _FLOORS = {
     "secret_formats": "secret_formats_floor",
 }
 """Settings that of a repository stand beside the person's own, and only tighten them."""
-_GROUPS = frozenset({"sast", "model", "skills", "artifacts"})
+_GROUPS = frozenset({"sast", "model", "skills", "artifacts", "telemetry"})
 """Tables whose keys are settings with the table's name before theirs."""
 _KEYS = {
     "gates": GATE_KEYS,

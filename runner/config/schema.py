@@ -41,7 +41,9 @@ from runner.config.setting_types import (
     id_prefix,
     linear_expression,
     lower_case,
+    nats_address,
     no_switch,
+    receiver_address,
     rule_pattern,
     server_address,
     server_name,
@@ -183,6 +185,13 @@ class Given(BaseSettings):
     worker_poll: Seconds | None = None
     worker_cache: Size | None = None
     artifacts_store: Annotated[Line, AfterValidator(store_place)] | None = None
+    events: Annotated[str, AfterValidator(nats_address)] | None = None
+    events_days: Annotated[int, Field(ge=7, le=90), BeforeValidator(no_switch)] | None = None
+    events_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
+    webhook: Annotated[str, AfterValidator(receiver_address)] | None = None
+    webhook_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
+    telemetry_otlp: Annotated[str, AfterValidator(receiver_address)] | None = None
+    telemetry_content: bool | None = None
     soft_seconds: Seconds | None = None
     idle_seconds: Seconds | None = None
     hard_seconds: Seconds | None = None

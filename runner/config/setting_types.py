@@ -150,6 +150,22 @@ def server_address(value: str) -> str:
     return value.strip()
 
 
+def receiver_address(value: str) -> str:
+    """Where somebody receives what is posted there; `none` takes back what a layer below says."""
+    said = empty_for_none(value.strip())
+    if said and not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", said):
+        raise ValueError("must be an address, such as https://example.org/hook, without a password")
+    return said
+
+
+def nats_address(value: str) -> str:
+    """Servers of NATS between commas; `none` takes back what a layer below says."""
+    said = empty_for_none(value.strip())
+    if said and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", said):
+        raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, several between commas")
+    return said.rstrip(",")
+
+
 def tool_name(value: str) -> str:
     """A tool, or a wildcard of their names."""
     if not names_a_tool(value):

@@ -254,6 +254,20 @@ class Settings:
     """What a worker keeps of repositories, to make clones of."""
     artifacts_store: str = ""
     """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
+    events: str = ""
+    """Where events go: NATS JetStream, as `nats://HOST:4222`; `none`: nowhere."""
+    events_days: int = 30
+    """For how many days the stream keeps them, 7 to 90."""
+    events_key_env: str = ""
+    """Name of the variable with that server's token; none: it is asked without one."""
+    webhook: str = ""
+    """The address that each event is posted to, signed; `none`: nowhere."""
+    webhook_key_env: str = ""
+    """Name of the variable with the key that webhooks are signed with."""
+    telemetry_otlp: str = ""
+    """The collector that traces go to, as `http://HOST:4318`; `none`: nowhere."""
+    telemetry_content: bool = False
+    """Whether traces have commands, findings and summaries in them, too."""
     verify_at_end: bool = True
     """Whether a run that built everything proves the whole tree once more."""
     executor: str = "threads"
@@ -301,6 +315,11 @@ class Settings:
         if self.plan_review_insisted and self.plan_review is not None:
             return self.plan_review
         return values.tightest(self.plan_review or default, self.plan_review_floor)
+
+    @property
+    def has_doors(self) -> bool:
+        """Whether what happens is told to anybody."""
+        return bool(self.events or self.webhook or self.telemetry_otlp)
 
     @property
     def read_allowed(self) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, or_, select
+
 from runner.team.build_state import ENDS
 from runner.team.tables import builds, events
 
@@ -50,8 +52,6 @@ class StoredEvents:
         self._looked = 0.0
 
     def _find_live(self) -> dict[str, str]:
-        from sqlalchemy import or_, select
-
         said = select(builds.c.id, builds.c.repository)
         if self._build:
             said = said.where(builds.c.id == self._build)
@@ -64,8 +64,6 @@ class StoredEvents:
         return found
 
     def _find_behind(self, reached: Callable[[str], int]) -> Iterator[tuple[str, str]]:
-        from sqlalchemy import func, select
-
         last = select(func.max(events.c.seq)).where(events.c.journal == builds.c.id)
         said = select(builds.c.id, builds.c.repository, last.scalar_subquery())
         if self._build:
@@ -79,8 +77,6 @@ class StoredEvents:
 
         In this order who has told the last of its own has told all: an end is an event of its own.
         """
-        from sqlalchemy import select
-
         said = select(events.c.journal).where(events.c.build == build).distinct()
         with self._store.read() as connection:
             found = sorted(map(str, connection.execute(said).scalars()))
@@ -88,8 +84,6 @@ class StoredEvents:
 
     def read_behind(self, journal: str, after: int) -> Iterator[tuple[int, str, str]]:
         """Number, type and line of each event behind a number; no transaction stays open."""
-        from sqlalchemy import select
-
         while True:
             said = select(events.c.seq, events.c.type, events.c.line)
             said = said.where(events.c.journal == journal, events.c.seq > after)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.inspect.view import View
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.journal import person_waits
 from runner.journal.events import (
     AttemptFinished,
@@ -19,7 +19,7 @@ from runner.journal.events import (
 )
 from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
-from runner.journal.read_journal import read_places
+from runner.journal.read_journal import Place, read_places
 from runner.journal.sessions import PlanProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
@@ -216,8 +216,6 @@ def count_tasks(
 
 
 def _has_plan(project: Project) -> bool:
-    from runner.errors import RunnerError
-
     try:
         return bool(project.plan_path)
     except RunnerError:
@@ -232,8 +230,6 @@ class RunningTally:
         self._begin()
 
     def _begin(self) -> None:
-        from runner.journal.read_journal import Place
-
         self.tally, self._place = Tally(), Place()
 
     def read(self) -> Tally:

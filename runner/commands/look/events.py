@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.lazy_module import lazy_module
+from runner.outward.outbox import FolderOutbox, Positions, StoreOutbox, find_journal
+from runner.project import Project
 from runner.text.display import display
+from runner.text.wording import moment
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.commands.running import event_delivery
+    from runner.commands.team import team_store
     from runner.outward.outbox import Message, Outbox
-    from runner.project import Project
+    from runner.team import build_queue, event_outbox, store_engine
+else:
+    build_queue = lazy_module("runner.team.build_queue")
+    event_delivery = lazy_module("runner.commands.running.event_delivery")
+    event_outbox = lazy_module("runner.team.event_outbox")
+    store_engine = lazy_module("runner.team.store_engine")
+    team_store = lazy_module("runner.commands.team.team_store")
 
 _EXAMPLES = """\
 Each event is named by its journal and its number there; after a break, go on with both.
@@ -26,6 +40,8 @@ examples:
   runner events --follow --json             until Ctrl-C
   runner events --team --follow --json      of all builds of the team's store
   runner events --build 3f2 --after JOURNAL:12 --json
+  runner events --deliver --follow          to NATS, webhook and collector of your settings
+  runner events --doors                     how far each of them was told
 """
 _KEY = re.compile(r"(?:(?P<journal>[^\s:]{1,100}):)?(?P<seq>\d{1,15})")
 _POLL, _STORE_POLL = 0.2, 0.5
@@ -48,12 +64,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     add("--team", action="store_true", help="of all builds in the team's store")
     add("--build", default="", metavar="ID", help="of one build in it")
     add("--store", default="", metavar="URL", help="another store, or its path")
+    add("--deliver", action="store_true", help="tell the receivers of your settings; --follow")
+    add("--doors", action="store_true", help="those receivers, and how far each was told")
+    add("--beside", type=int, default=0, help=argparse.SUPPRESS)
     add("--json", action="store_true", help="a JSON object a line")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print them. Raises RunnerError for a damaged journal, or a store that is away."""
-    from runner.outward.outbox import FolderOutbox, find_journal
+    if given.deliver or given.doors:
+        return _tell_doors(given, environ)
 
     is_of_team = given.team or bool(given.build or given.store)
     after = _read_after(given.after)
@@ -64,22 +84,32 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         if "" in after:  # a journal that is begun later has other numbers
             after[find_journal(project.journal_path)] = after.pop("")
         return _print(FolderOutbox(project), given, after)
-    from runner.commands.team.team_store import open_team
-    from runner.outward.outbox import StoreOutbox
-    from runner.team.event_outbox import StoredEvents
-    from runner.team.store_engine import StoreAwayError
 
-    with open_team(given, environ) as store:
+    with team_store.open_team(given, environ) as store:
         build = ""
         if given.build:
-            from runner.team.build_queue import find_build
+            build = build_queue.find_build(store, given.build).id
+        return _print(
+            StoreOutbox(event_outbox.StoredEvents(store, build)),
+            given,
+            after,
+            (store_engine.StoreAwayError,),
+        )
 
-            build = find_build(store, given.build).id
-        return _print(StoreOutbox(StoredEvents(store, build)), given, after, (StoreAwayError,))
+
+def _tell_doors(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+
+    if given.after or given.build or (given.deliver and given.doors):
+        said = "--deliver and --doors stand alone: what was told before is known"
+        raise RunnerError(said, hint="runner events --deliver --follow")
+    return (
+        event_delivery.deliver_events(given, environ)
+        if given.deliver
+        else event_delivery.show_doors(given, environ)
+    )
 
 
 def _open_project(environ: Mapping[str, str]) -> Project:
-    from runner.project import Project
 
     return Project.open(Path.cwd(), environ, plan_needed=False)
 
@@ -116,7 +146,6 @@ def _print(
 def _read(
     outbox: Outbox, after: dict[str, int], pause: float, away: tuple[type[RunnerError], ...]
 ) -> Iterator[Message]:
-    from runner.outward.outbox import Positions
 
     positions, seen = Positions(after), False
     while True:
@@ -136,10 +165,6 @@ def _read(
 
 def _line(message: Message) -> str:
     """What a person reads: the same words as `log` where it is an event of a journal."""
-    from runner.app.inspect.event_log import gist
-    from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
-    from runner.text.wording import moment
-
     try:
         record = decode(message.line.encode())
         time_, task, said = record.time, record.task, gist(record)

@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.statistics import count_all, describe_statistics
 from runner.errors import ExitCode
+from runner.project import Project
+from runner.report.cost import cost, dollars
 from runner.report.documents import document
+from runner.report.summary import duration
+from runner.terminal.progress_notice import patience
+from runner.text.ages import seconds_of_age
 from runner.text.display import display
+from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -34,11 +41,6 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Count and say it. Raises RunnerError where the journal is damaged."""
-    from runner.app.inspect.statistics import count_all, describe_statistics
-    from runner.project import Project
-    from runner.terminal.progress_notice import patience
-    from runner.text.ages import seconds_of_age
-
     seconds = seconds_of_age(given.since, "--since") if given.since else None
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     with patience("reading the journal"):
@@ -51,9 +53,6 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _lines(found: Statistics) -> Iterator[str]:
-    from runner.report.cost import cost, dollars
-    from runner.report.summary import duration
-
     tally = found.tally
     yield _covers(found)
     if not tally.records:
@@ -81,8 +80,6 @@ def _lines(found: Statistics) -> Iterator[str]:
 
 
 def _covers(found: Statistics) -> str:
-    from runner.text.wording import moment, plural
-
     tally = found.tally
     if not tally.records:
         since = f" since {moment(tally.since)}" if tally.since else " yet"

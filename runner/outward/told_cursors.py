@@ -1,0 +1,143 @@
+"""How far each receiver was told of each journal: one small file in the user's state folder.
+
+SQLite with full synchronisation: a cursor that was moved is moved after a power cut, too. One
+process tells one receiver of one source; the lock is flock(2), and goes with its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner import effects
+from runner.errors import ExitCode, RunnerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from runner.outward.outbox import Message
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS cursors (
+  door TEXT, journal TEXT, seq INTEGER, place INTEGER, time TEXT, PRIMARY KEY (door, journal)
+);
+CREATE TABLE IF NOT EXISTS faults (door TEXT PRIMARY KEY, fault TEXT, since TEXT, tries INTEGER)
+"""
+_BUSY = 30.0
+
+
+class Told(NamedTuple):
+    """How one receiver stands: what it acknowledged, and why it gets nothing, if it does not."""
+
+    door: str
+    events: int
+    last: str
+    fault: str
+    since: str
+    tries: int
+
+
+class ToldFile:
+    """The cursors of one source; each thread has its own connection."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        effects.make_folder(path.parent, mode=0o700)
+        effects.step("open", path)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        with contextlib.closing(self._connect()) as connection:
+            connection.executescript(_TABLES)
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+        except sqlite3.DatabaseError as error:
+            raise RunnerError(
+                f"what was told cannot be read: {error}",
+                where=str(self.path),
+                hint="move the file away: then all is told again, under the same keys",
+            ) from error
+        return connection
+
+    @contextlib.contextmanager
+    def door(self, name: str) -> Iterator[DoorCursors]:
+        """The cursors of one receiver, while entered."""
+        with contextlib.closing(self._connect()) as connection:
+            yield DoorCursors(connection, name)
+
+    def list_told(self) -> tuple[Told, ...]:
+        """How each receiver stands that was ever told something."""
+        said = """
+            SELECT door, sum(seq), max(time), max(fault), max(since), max(tries) FROM (
+              SELECT door, seq, time, '' AS fault, '' AS since, 0 AS tries FROM cursors
+              UNION ALL SELECT door, 0, '', fault, since, tries FROM faults)
+            GROUP BY door ORDER BY door"""
+        with contextlib.closing(self._connect()) as connection:
+            return tuple(Told(*row) for row in connection.execute(said))
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Whether this process, and no other, tells what this file is about, while entered."""
+        descriptor = os.open(
+            self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(descriptor)
+
+
+def require_alone(*, is_ours: bool, where: Path) -> None:
+    """Raise RunnerError where another process tells the same already."""
+    if not is_ours:
+        raise RunnerError(
+            "another process delivers these events already",
+            where=str(where),
+            hint="one is enough; runner events --doors shows how far it is",
+            code=ExitCode.CONFLICT,
+        )
+
+
+class DoorCursors:
+    """How far one receiver was told; moved only after it acknowledged."""
+
+    def __init__(self, connection: sqlite3.Connection, door: str) -> None:
+        self._connection, self._door = connection, door
+        rows = connection.execute("SELECT journal, seq, place FROM cursors WHERE door = ?", (door,))
+        self._known = {str(journal): (int(seq), int(place)) for journal, seq, place in rows}
+
+    def place(self, journal: str) -> tuple[int, int]:
+        """The number of the last event that was acknowledged, and where the next one begins."""
+        return self._known.get(journal, (0, 0))
+
+    def move(self, message: Message) -> None:
+        """This one was acknowledged, and all before it of its journal; on disk on return."""
+        effects.step("cursor", message.key)
+        self._connection.execute(
+            "INSERT INTO cursors VALUES (?, ?, ?, ?, ?) ON CONFLICT (door, journal) DO UPDATE"
+            " SET seq = excluded.seq, place = excluded.place, time = excluded.time",
+            (self._door, message.journal, message.seq, message.offset, effects.timestamp()),
+        )
+        self._known[message.journal] = (message.seq, message.offset)
+
+    def note_fault(self, fault: str) -> None:
+        """Why it gets nothing now; empty: it does."""
+        if not fault:
+            self._connection.execute("DELETE FROM faults WHERE door = ?", (self._door,))
+            return
+        self._connection.execute(
+            "INSERT INTO faults VALUES (?, ?, ?, 1) ON CONFLICT (door) DO UPDATE"
+            " SET fault = excluded.fault, tries = tries + 1",
+            (self._door, fault, effects.timestamp()),
+        )
