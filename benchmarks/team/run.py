@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from runner.journal.events import Record, RunStarted
 from runner.journal.codec import encode
+from runner.journal.events import Record, RunStarted
 from runner.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
 from runner.team.build_queue import Wanted, queue_build
 from runner.team.doorbell import Doorbell

@@ -22,6 +22,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -214,8 +215,8 @@ def split_drafts(
     drafts: list[str] = []
     others: list[str] = []
     for word in named:
-        if word.isdigit() and 1 <= int(word) <= len(waiting):
-            drafts.append(waiting[int(word) - 1])
+        if 1 <= (number := read_number(word)) <= len(waiting):
+            drafts.append(waiting[number - 1])
         else:
             (drafts if word.upper().startswith("DRAFT-") else others).append(word)
     return tuple(dict.fromkeys(drafts)), tuple(others)
