@@ -7,6 +7,7 @@ those that ended too); paired with what it is compared to, in turn, in the same 
 """
 
 import argparse
+import contextlib
 import http.client
 import os
 import resource
@@ -105,8 +106,9 @@ class Follower(threading.Thread):
         self.heard = 0
 
     def run(self) -> None:
-        while piece := self._answer.read1(1 << 16):
-            self.heard += piece.count(b"\nevent: ")
+        with contextlib.suppress(http.client.IncompleteRead):  # the server ends first
+            while piece := self._answer.read1(1 << 16):
+                self.heard += piece.count(b"\nevent: ")
 
 
 def measure_followers(site: Site, journal: Path, rounds: int, seconds: float) -> None:
