@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.text.wording import did_you_mean
+from runner.text.wording import did_you_mean, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -42,8 +42,8 @@ def find_id(typed: str, known: Collection[str]) -> str:
     if typed in known:
         return typed
     same = [id_ for id_ in known if _bare(id_) == _bare(typed)]
-    if not same and typed.isdigit():
-        same = [id_ for id_ in known if _number(id_) == int(typed)]
+    if not same and (number := read_number(typed)) >= 0:
+        same = [id_ for id_ in known if _number(id_) == number]
     if len(same) == 1:
         return same[0]
     hint = did_you_mean(typed.upper(), known) or "`runner list` shows every task"
@@ -80,5 +80,4 @@ def _bare(id_: str) -> str:
 
 
 def _number(id_: str) -> int:
-    digits = "".join(letter for letter in id_ if letter.isdigit())
-    return int(digits) if digits else -1
+    return read_number("".join(letter for letter in id_ if letter.isdigit()))

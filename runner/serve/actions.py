@@ -21,9 +21,10 @@ from runner.mcp_server.tools import TOOLS, ArgumentError
 from runner.process.own_command import OwnCommand
 from runner.repo.read import Repository
 from runner.run.selection import find_id
+from runner.serve.given import Given, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from runner.app.draft import draft_answers
     from runner.model import Finding
@@ -33,49 +34,8 @@ else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 VIA = "page"
-_LONGEST_REASON = 10_000
 _DRAFT_REFUSES_WITHIN = 3.0
 """Seconds in which a draft that cannot be made has said so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What an action came to, in words for a person."""
-
-    text: str
-    next: str = ""
-    tone: str = "done"
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The fields of a form, or of a JSON object, looked at when they are asked for."""
-
-    fields: Mapping[str, object]
-
-    def text(self, name: str, *, needed: bool = False, most: int = _LONGEST_REASON) -> str:
-        """One text. Raises RunnerError where it is none, is missing, or is too long."""
-        value = self.fields.get(name, "")
-        if not isinstance(value, str) or "\0" in value:
-            raise RunnerError(f"{name} is no text")
-        if len(value) > most:
-            raise RunnerError(f"{name} has more than {most} characters")
-        if needed and not value.strip():
-            raise RunnerError(f"{name} is missing")
-        return value.strip() if most == _LONGEST_REASON else value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts; words of one text, too."""
-        value = self.fields.get(name, [])
-        if isinstance(value, str):
-            return tuple(value.replace(",", " ").split())
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise RunnerError(f"{name} is no list of texts")
-        return tuple(value)
-
-    def flag(self, name: str) -> bool:
-        """Whether something is meant."""
-        return self.fields.get(name) in (True, "yes", "on", "true")
 
 
 # --- what waits -----------------------------------------------------------------------
@@ -116,8 +76,10 @@ def reject_item(build: Build, given: Given) -> Said:
         return _begin_command(build, ["reject", item, f"--reason={reason}"], f"{item} goes back")
     with take_turn(project):
         came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
+    is_later = any(one.became is Became.DROPPED_LATER for one in came)
     return Said(
-        "; ".join(_REJECTED[one.became].format(one.task) for one in came), _goes_on(project)
+        "; ".join(_REJECTED[one.became].format(one.task) for one in came),
+        "When this run has ended, start the build again" if is_later else _goes_on(project),
     )
 
 
@@ -305,6 +267,7 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Said:
         command.forget()
 
 
+_RUNS = Runs()
 ACTIONS: dict[str, Callable[[Build, Given], Said]] = {
     "approve": approve_item,
     "reject": reject_item,
@@ -315,5 +278,5 @@ ACTIONS: dict[str, Callable[[Build, Given], Said]] = {
     "plan": save_plan,
     "change": change_tasks,
     "draft": begin_draft,
+    "run": _RUNS.begin,
 }
-"""All but `run`, which remembers what it began."""

@@ -25,18 +25,18 @@ from runner.model import digest_of
 from runner.repo.read import Repository
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.actions import Given
 from runner.serve.event_stream import Tail, follow_events
+from runner.serve.given import Given
 from runner.serve.openapi import openapi_document
 from runner.serve.review_order import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
 
-    from runner.serve.actions import Said
     from runner.serve.builds import Build, Builds
+    from runner.serve.given import Said
 
 V1 = "/api/v1"
 _MOST_RECORDS = 1_000
@@ -49,7 +49,7 @@ class Api:
     def __init__(
         self,
         builds: Builds,
-        actions: dict[str, Callable[[Build, Given], Said]],
+        actions: Mapping[str, Callable[[Build, Given], Said]],
         is_over: Callable[[], bool],
     ) -> None:
         self._builds, self._actions, self._is_over = builds, actions, is_over

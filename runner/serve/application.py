@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -12,9 +13,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from runner.errors import RunnerError
-from runner.serve.actions import ACTIONS, Runs
+from runner.lazy_module import lazy_module
 from runner.serve.api import V1, Api
-from runner.serve.guard import Guard
 from runner.serve.pages import HERE, Pages, status_of
 
 if TYPE_CHECKING:
@@ -22,25 +22,32 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from runner.serve import actions
     from runner.serve.access import Access
-    from runner.serve.builds import Builds
+    from runner.serve.builds import Build, Builds
+    from runner.serve.given import Given, Said
+else:
+    actions = lazy_module("runner.serve.actions")
 
 _LONGEST_TOKEN = 200
+ACTION_NAMES = (
+    *("approve", "reject", "edit", "retry", "cancel"),
+    *("stop", "plan", "change", "draft", "run"),
+)
+"""What a person can do; `actions.ACTIONS` has each."""
 
 
-def make_application(
-    builds: Builds, access: Access, hosts: frozenset[str], is_over: Callable[[], bool]
-) -> Guard:
-    """Everything behind the guard. `hosts` are the names it answers to, with their ports."""
-    actions = {**ACTIONS, "run": Runs().begin}
-    pages = Pages(builds, actions)
+def make_application(builds: Builds, access: Access, is_over: Callable[[], bool]) -> Starlette:
+    """Everything that stands behind the guard."""
+    known = {name: partial(_act, name) for name in ACTION_NAMES}
+    pages = Pages(builds, known)
     routes = [
         Route("/open", lambda _: pages.render("open.html"), methods=["GET"]),
         Route("/session", _Sessions(access).open, methods=["POST"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
         Mount("/static", StaticFiles(directory=HERE / "static")),
         *pages.routes(),
-        *Api(builds, actions, is_over).routes(),
+        *Api(builds, known, is_over).routes(),
     ]
 
     def not_found(request: Request, error: Exception) -> Response:
@@ -48,7 +55,7 @@ def make_application(
         said = RunnerError("there is no such page" if error.status_code == 404 else "not so")  # noqa: PLR2004
         return _answer(pages, request, said, error.status_code)
 
-    application = Starlette(
+    return Starlette(
         routes=routes,
         exception_handlers={
             RunnerError: lambda request, error: _answer(
@@ -57,7 +64,11 @@ def make_application(
             HTTPException: not_found,
         },
     )
-    return Guard(application, access, hosts)
+
+
+def _act(name: str, build: Build, given: Given) -> Said:
+    """What is done is imported when somebody does something: that is half of the product."""
+    return actions.ACTIONS[name](build, given)
 
 
 def _as_runner_error(error: Exception) -> RunnerError:

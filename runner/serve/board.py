@@ -89,6 +89,8 @@ class Board:
     mistakes: int
     next: str
     may_start: bool
+    is_ready: bool
+    """Whether a run would begin something; without it, it only takes up what was answered."""
 
 
 def describe_board(build: Build, *, whole: bool = False, drawn: bool = True) -> Board:
@@ -124,7 +126,8 @@ def describe_board(build: Build, *, whole: bool = False, drawn: bool = True) -> 
         events=tuple(describe_event(one) for one in _newest(records)),
         mistakes=view.mistakes,
         next=_next(view),
-        may_start=not view.live and bool(view.ready() or view.landing) and not view.mistakes,
+        may_start=not view.live and counts.get(Status.DONE, 0) < len(view.tasks),
+        is_ready=bool(view.ready() or view.landing) and not view.mistakes,
     )
 
 

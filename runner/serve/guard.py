@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from runner.text.wording import read_number
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -150,7 +152,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
         raise _RefusedError(Refusal(415, "a body is JSON or a form"))
     too_large = Refusal(413, f"a body has at most {MOST_BODY} bytes")
     said = headers.get("content-length", "0")
-    if not said.isdigit() or int(said) > MOST_BODY:
+    if not 0 <= read_number(said) <= MOST_BODY:
         raise _RefusedError(too_large)
     body = b""
     while True:

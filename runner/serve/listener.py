@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import signal
 import socket
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,11 +21,16 @@ if TYPE_CHECKING:
     from types import FrameType
 
     import uvicorn
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from runner.config.paths import Places
+    from runner.serve import application, guard, webhook
     from runner.serve.builds import Builds
 else:
     uvicorn = lazy_module("uvicorn")
+    application = lazy_module("runner.serve.application")
+    guard = lazy_module("runner.serve.guard")
+    webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
 _BACKLOG = 128
@@ -97,17 +104,14 @@ def serve(
 
     With a secret, deliveries of a forge that are signed by it are heard, too.
     """
-    from runner.serve.application import make_application
-    from runner.serve.webhook import Webhook
-
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
     access = Access(links, secrets.token_hex(4))
-    guarded = make_application(builds, access, door.hosts, lambda: server.should_exit)
-    application = Webhook(guarded, hook_secret, places) if hook_secret else guarded
+    pages = Later(lambda: _make_pages(builds, access, lambda: server.should_exit))
+    guarded = guard.Guard(pages, access, door.hosts)
     server = uvicorn.Server(
         uvicorn.Config(
-            application,
+            webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded,
             http="h11",
             ws="none",
             lifespan="off",
@@ -120,20 +124,52 @@ def serve(
             timeout_graceful_shutdown=_SECONDS_TO_END,
         )
     )
-    tell(format_link(door.port, links.make()))
     try:
-        with _signals_that_end():
+        with _signals_that_end(server):
+            tell(format_link(door.port, links.make()))
+            threading.Thread(target=pages.load, daemon=True).start()
             server.run(sockets=[door.listener])
     finally:
         door.listener.close()
 
 
+class Later:
+    """The application, made by the first who needs it: a link is told before all is imported."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._making = threading.Lock()
+
+    def load(self) -> ASGIApp:
+        """Make it, or wait until another thread has."""
+        with self._making:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        made = self._made
+        if made is None:
+            made = await asyncio.to_thread(self.load)
+        await made(scope, receive, send)
+
+
+def _make_pages(builds: Builds, access: Access, is_over: Callable[[], bool]) -> ASGIApp:
+    return application.make_application(builds, access, is_over)
+
+
 @contextmanager
-def _signals_that_end() -> Iterator[None]:
-    """Let uvicorn end for a signal, and no more: once done it raises again what it caught."""
+def _signals_that_end(server: uvicorn.Server) -> Iterator[None]:
+    """Let uvicorn end for a signal, and no more: once done it raises again what it caught.
+
+    One that comes before it listens for them ends it, too.
+    """
 
     def ended(number: int, frame: FrameType | None) -> None:
         del number, frame
+        server.should_exit = True
 
     heard = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(one, ended) for one in heard]

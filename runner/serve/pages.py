@@ -21,21 +21,21 @@ from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText
 from runner.errors import ExitCode, RunnerError
-from runner.serve.actions import Given
 from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
 from runner.serve.builds import NoBuildError
+from runner.serve.given import Given
 from runner.serve.inspection import inspect_item, inspect_task, list_queue
 from runner.text.display import display
 from runner.text.wording import moment, short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
 
-    from runner.serve.actions import Said
     from runner.serve.board import Board
     from runner.serve.builds import Build, Builds
+    from runner.serve.given import Said
 
 HERE = Path(__file__).parent
 _LOG_PAGE = 200
@@ -79,7 +79,9 @@ def _make_visible(value: object) -> object:
 class Pages:
     """The routes for a browser, over the builds that are served."""
 
-    def __init__(self, builds: Builds, actions: dict[str, Callable[[Build, Given], Said]]) -> None:
+    def __init__(
+        self, builds: Builds, actions: Mapping[str, Callable[[Build, Given], Said]]
+    ) -> None:
         self._builds, self._actions = builds, actions
         self._templates = make_templates()
 

@@ -25,9 +25,15 @@ else:
 
 _LISTED = 3
 _SHORT = 12
+_LONGEST = 19
 _DETAIL_LINES = 8
 _FAILED = re.compile(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
 """How the detail of a check begins that names its tests (`gates/check_run`)."""
+
+
+def read_number(text: str) -> int:
+    """The number that somebody typed; -1 for anything else: `²` is a digit of Unicode, too."""
+    return int(text) if len(text) < _LONGEST and text.isascii() and text.isdigit() else -1
 
 
 def plural(number: int, noun: str) -> str:

@@ -53,3 +53,9 @@ def test_the_nearest_id_is_offered():
     with pytest.raises(RunnerError) as error:
         find_id("everything", ["TASK-003"])
     assert error.value.hint == "`runner list` shows every task"
+
+
+@pytest.mark.parametrize("typed", ["²", "٣", "9" * 5_000, "A-²", "", "-1"])
+def test_what_is_no_number_of_ours_is_no_task(typed):
+    with pytest.raises(RunnerError, match="there is no task"):
+        find_id(typed, IDS)

@@ -4,6 +4,7 @@ A `Client` is at the page that a link leads to, a `Site` has started its server.
 """
 
 import contextlib
+import functools
 import http.client
 import json
 import os
@@ -110,7 +111,7 @@ class Client:
         status, _, said = self.ask("POST", path, urllib.parse.urlencode(fields).encode(), **headers)
         return status, said.decode()
 
-    @property
+    @functools.cached_property
     def build(self):
         return self.api("/builds")[1]["builds"][0]["id"]
 

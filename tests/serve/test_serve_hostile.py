@@ -1,8 +1,10 @@
 """What another site, another server on this host, or a broken client can do here: nothing."""
 
 import json
+import signal
 
 import pytest
+from site_process import PATIENCE
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -358,6 +360,15 @@ def test_whoever_asks_too_often_waits(site):
 def test_it_ends_well_for_a_signal_and_says_nothing_more(site):
     assert site.end() == 0
     assert site.process.stderr.read() == ""
+
+
+@pytest.mark.parametrize("word", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_early_ends_it_too(site, serve, word):
+    for _ in range(4):
+        one = serve(enter=False)
+        one.process.send_signal(word)
+        assert one.process.wait(PATIENCE) == 0
+        assert one.process.stderr.read() == ""
 
 
 def test_a_port_that_is_taken_is_told(workplace, site):

@@ -24,7 +24,7 @@ from runner.run.review import HELD as REVIEW
 from runner.run.review import is_answered
 from runner.secrets.redact import redact
 from runner.text.display import display
-from runner.text.wording import finding_lines, join_few
+from runner.text.wording import finding_lines, join_few, read_number
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def choose_waiting(
     ids = [task.id for task in project.outline().tasks]
     chosen = []
     for word in typed:
-        if word.isdigit() and 1 <= int(word) <= len(waiting):
-            chosen.append(waiting[int(word) - 1])
+        if 1 <= (number := read_number(word)) <= len(waiting):
+            chosen.append(waiting[number - 1])
             continue
         is_draft = word.upper().startswith("DRAFT-")
         id_ = word.upper() if is_draft else selection.find_id(word, ids)

@@ -26,7 +26,7 @@ from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark
 from runner.project import Project
 from runner.text.display import display
-from runner.text.wording import join_few
+from runner.text.wording import join_few, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,8 +225,8 @@ def split_drafts(
     drafts: list[str] = []
     others: list[str] = []
     for word in named:
-        if word.isdigit() and 1 <= int(word) <= len(waiting):
-            drafts.append(waiting[int(word) - 1])
+        if 1 <= (number := read_number(word)) <= len(waiting):
+            drafts.append(waiting[number - 1])
         else:
             (drafts if word.upper().startswith("DRAFT-") else others).append(word)
     return tuple(dict.fromkeys(drafts)), tuple(others)

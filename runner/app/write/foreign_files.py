@@ -10,6 +10,7 @@ from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.plan.foreign import find_form
 from runner.plan.foreign.base import Form
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,8 @@ def _in_folder(root: Path, folder: Path, form: Form | None) -> Iterator[ForeignF
 
 def _natural(path: Path) -> tuple[object, ...]:
     parts = re.split(r"(\d+)", path.as_posix())
-    return tuple((1, int(one), "") if one.isdigit() else (0, 0, one) for one in parts)
+    numbers = ((read_number(one), one) for one in parts)
+    return tuple((1, number, "") if number >= 0 else (0, 0, one) for number, one in numbers)
 
 
 def _shown(root: Path, place: Path) -> str:

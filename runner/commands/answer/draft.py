@@ -11,7 +11,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.text.display import display
-from runner.text.wording import join_few
+from runner.text.wording import join_few, read_number
 
 if TYPE_CHECKING:
     import argparse
@@ -87,7 +87,7 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
     if given.issue is None:
         return wishes.wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
-    if not all(one.isdigit() for one in words):
+    if not all(read_number(one) > 0 for one in words):
         raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
     numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
     return wishes.issue_wish(project.root, numbers, project.environ)

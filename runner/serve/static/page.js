@@ -74,6 +74,16 @@
       event.detail.isError = false;
     }
   });
+  // A page that is drawn anew stays where it was looked at: the graph keeps its place.
+  let place = null;
+  document.addEventListener("htmx:beforeSwap", () => {
+    const graph = document.querySelector(".graph");
+    place = graph && [graph.scrollLeft, graph.scrollTop];
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    const graph = document.querySelector(".graph");
+    if (graph && place) [graph.scrollLeft, graph.scrollTop] = place;
+  });
   document.addEventListener("htmx:sendError", () => say("The server is away. Type: runner serve"));
 
   // --- the stream: read by fetch, since it carries a header; goes on behind the last id it had
