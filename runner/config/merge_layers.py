@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 YOURS = frozenset(
-    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
+    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets", "secret"}
     | {
         "processes",
         "memory",

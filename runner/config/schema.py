@@ -36,6 +36,7 @@ from runner.config.setting_types import (
     Size,
     Whole,
     empty_for_none,
+    exact_variable,
     executor_name,
     format_name,
     id_prefix,
@@ -116,6 +117,15 @@ class Server(BaseModel):
     env: Names = ()
     network: Reach = Network.NO
     seconds: Seconds = 60.0
+
+
+class Leased(BaseModel):
+    """One `[secret.NAME]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Line
+    ttl: Seconds = 900.0
 
 
 def _flat_gates(value: object) -> object:
@@ -205,6 +215,7 @@ class Given(BaseSettings):
     permission: tuple[Rule, ...] | None = None
     secret_formats: Annotated[tuple[SecretFormat, ...], Field(max_length=50)] | None = None
     mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None
+    secret: dict[Annotated[str, AfterValidator(exact_variable)], Leased] | None = None
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(lower_case)] | None = None
     plan_first: bool | None = None

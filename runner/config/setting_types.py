@@ -101,6 +101,13 @@ def variable_name(value: str) -> str:
     return value
 
 
+def exact_variable(value: str) -> str:
+    """The name of one environment variable."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise ValueError("must be named as an environment variable")
+    return value
+
+
 def _registry(value: str) -> str:
     if mistake := hosts.wrong(value):
         raise ValueError(mistake)
