@@ -25,6 +25,7 @@ YOURS = frozenset(
         "processes",
         "memory",
         "file_size",
+        *("processors", "disk", "io"),
         "notify_command",
         "notify_on",
         "draft_pr",

@@ -30,6 +30,7 @@ from runner.config.setting_types import (
     Names,
     Percent,
     Positive,
+    Rate,
     Reach,
     Review,
     Seconds,
@@ -232,6 +233,9 @@ class Given(BaseSettings):
     processes: Whole | None = None
     memory: Size | None = None
     file_size: Size | None = None
+    processors: Positive | None = None
+    disk: Size | None = None
+    io: Rate | None = None
     proposal_file_size: Size | None = None
     proposal_size: Size | None = None
     proposal_files: Whole | None = None

@@ -149,6 +149,12 @@ class Settings:
     """Processes and threads of one command at once."""
     memory: str = ""
     """Memory of one command, as `4GB`, where its task names none; none: no limit."""
+    processors: float = 0
+    """Processors that one command may keep busy, all its processes together; 0: all there are."""
+    disk: str = ""
+    """Bytes that one command may write to disk, as `10GB`, before it is ended; none: no limit."""
+    io: str = ""
+    """How fast one command may read, and write, as `50MB/s`; none: as fast as it goes."""
     file_size: str = "8GB"
     """The largest file that a command may write."""
     proposal_file_size: str = "50MB"
