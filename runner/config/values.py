@@ -5,6 +5,7 @@ Servers of the Model Context Protocol, whose tools a model may call.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
@@ -177,8 +178,8 @@ class SecretSource:
     """One `[secret.NAME]` of a person's own settings: a command that says a secret."""
 
     name: str
-    command: str
-    """A shell line."""
+    command: str = field(repr=False)
+    """A shell line; kept out of what a run writes down of its settings."""
     ttl: float = _TTL
     """Seconds after which a command that begins gets a new one."""
 

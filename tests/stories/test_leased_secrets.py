@@ -63,6 +63,9 @@ def test_it_is_asked_for_by_the_attempt_and_leaves_by_no_form(workplace, vault):
     ended = workplace.run("-v")
     assert workplace.statuses["TASK-001"] == "DONE", ended.said
     assert asked(workplace) == 1
+    manifest = next((workplace.root / "artifacts/build/runs").iterdir()).read_text()
+    assert "API_TOKEN" in manifest
+    assert str(vault) not in manifest  # its line may say too much
     (leased,) = workplace.happened("secret.leased")
     (returned,) = workplace.happened("secret.returned")
     assert (leased["name"], leased["task"], leased["attempt"]) == ("API_TOKEN", "TASK-001", 1)
