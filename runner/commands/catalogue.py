@@ -112,7 +112,7 @@ TABLE = (
     ),
     Entry("settings", "look.settings", "every setting, its value and where it came from"),
     Entry("secret-scan", "files.secret_scan", "what in these files looks like a secret"),
-    Entry("secrets", "files.secrets", "false positives that the secret scan lets pass"),
+    Entry("secrets", "files.secrets", "what the secret scan lets pass; who was lent which secret"),
     Entry(
         "staged-write", "files.staged_write", "a write by hand: diff, then apply, edit or reject"
     ),

@@ -38,7 +38,9 @@ TAKEN = frozenset(
 )
 """Environment variables that never set anything."""
 
-_TABLES = frozenset({"gates", "resources", "compile", "permission", "mcp", "secret_formats"})
+_TABLES = frozenset(
+    {"gates", "resources", "compile", "permission", "mcp", "secret_formats", "secret"}
+)
 """Settings that are tables: no environment variable sets them."""
 _MOST_BYTES = 1 << 20
 _PROJECT_FILE = "pyproject.toml"

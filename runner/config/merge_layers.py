@@ -25,11 +25,12 @@ else:
     schema = lazy_module("runner.config.schema")
 
 YOURS = frozenset(
-    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets"}
+    {"sandbox", "sandbox_read", "network", "review_command", "pass_env", "secrets", "secret"}
     | {
         "processes",
         "memory",
         "file_size",
+        *("processors", "disk", "io"),
         "notify_command",
         "notify_on",
         "draft_pr",

@@ -30,12 +30,14 @@ from runner.config.setting_types import (
     Names,
     Percent,
     Positive,
+    Rate,
     Reach,
     Review,
     Seconds,
     Size,
     Whole,
     empty_for_none,
+    exact_variable,
     executor_name,
     format_name,
     id_prefix,
@@ -118,6 +120,15 @@ class Server(BaseModel):
     env: Names = ()
     network: Reach = Network.NO
     seconds: Seconds = 60.0
+
+
+class Leased(BaseModel):
+    """One `[secret.NAME]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Line
+    ttl: Seconds = 900.0
 
 
 def _flat_gates(value: object) -> object:
@@ -218,6 +229,7 @@ class Given(BaseSettings):
     permission: tuple[Rule, ...] | None = None
     secret_formats: Annotated[tuple[SecretFormat, ...], Field(max_length=50)] | None = None
     mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None
+    secret: dict[Annotated[str, AfterValidator(exact_variable)], Leased] | None = None
     review: Review | None = None
     review_at: Annotated[Literal["proof", "write"], BeforeValidator(lower_case)] | None = None
     plan_first: bool | None = None
@@ -234,6 +246,9 @@ class Given(BaseSettings):
     processes: Whole | None = None
     memory: Size | None = None
     file_size: Size | None = None
+    processors: Positive | None = None
+    disk: Size | None = None
+    io: Rate | None = None
     proposal_file_size: Size | None = None
     proposal_size: Size | None = None
     proposal_files: Whole | None = None

@@ -111,6 +111,13 @@ def variable_name(value: str) -> str:
     return value
 
 
+def exact_variable(value: str) -> str:
+    """The name of one environment variable."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise ValueError("must be named as an environment variable")
+    return value
+
+
 def _registry(value: str) -> str:
     if mistake := hosts.wrong(value):
         raise ValueError(mistake)
@@ -218,6 +225,12 @@ def _size(value: str) -> str:
     return value.strip()
 
 
+def _rate(value: str) -> str:
+    if not value.strip().lower().endswith("/s") or bytes_of(value.strip()[:-2]) is None:
+        raise ValueError("must be a size a second, such as 50MB/s")
+    return value.strip()
+
+
 def executor_name(value: str) -> str:
     """Where tasks are worked on."""
     if not re.fullmatch(r"inline|threads|dask|dask:\s*\S+", value.strip()):
@@ -240,6 +253,7 @@ ModelName = Annotated[str, AfterValidator(_model_name)]
 HomePath = Annotated[str, AfterValidator(_below_home)]
 Folder = Annotated[str, AfterValidator(_folder)]
 Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
+Rate = Annotated[str, AfterValidator(_rate)]
 Names = Annotated[
     tuple[Annotated[str, AfterValidator(variable_name)], ...], BeforeValidator(split_words)
 ]

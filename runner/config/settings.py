@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.config import merge_layers, settings_cache
     from runner.config.shell_rules import Permission
-    from runner.config.values import McpServer
+    from runner.config.values import McpServer, SecretSource
     from runner.model import Task
     from runner.secrets import load_rules
     from runner.secrets.load_rules import Shape
@@ -156,6 +156,12 @@ class Settings:
     """Processes and threads of one command at once."""
     memory: str = ""
     """Memory of one command, as `4GB`, where its task names none; none: no limit."""
+    processors: float = 0
+    """Processors that one command may keep busy, all its processes together; 0: all there are."""
+    disk: str = ""
+    """Bytes that one command may write to disk, as `10GB`, before it is ended; none: no limit."""
+    io: str = ""
+    """How fast one command may read, and write, as `50MB/s`; none: as fast as it goes."""
     file_size: str = "8GB"
     """The largest file that a command may write."""
     proposal_file_size: str = "50MB"
@@ -174,6 +180,8 @@ class Settings:
     """Names of more environment variables that commands get."""
     secrets: tuple[str, ...] | None = None
     """Names that a task may require as secrets; none: whichever a trusted plan requires."""
+    secret: tuple[SecretSource, ...] = ()
+    """Commands that say secrets which tasks require: asked when an attempt needs one, by name."""
     secret_formats: tuple[Shape, ...] = ()
     """Formats of credentials beside the built-in ones."""
     secret_formats_floor: tuple[Shape, ...] = ()
@@ -300,9 +308,12 @@ class Settings:
     def secrets_for(self, task: Task, environ: Mapping[str, str]) -> dict[str, str]:
         """Names and values of the secrets that a task requires, and that the person lets it have.
 
-        The one place that decides what a task's commands get of them.
+        The one place that decides what a task's commands get of them. What a command of the
+        person's own says is not among them: an attempt asks for it (`run/secret_leases`).
         """
-        names = (need.name for need in task.requires if need.kind == "secret")
+        leased = {one.name for one in self.secret}
+        needed = (need.name for need in task.requires if need.kind == "secret")
+        names = (name for name in needed if name not in leased)
         permitted = self.secrets
         return {
             name: environ[name]

@@ -5,6 +5,7 @@ Servers of the Model Context Protocol, whose tools a model may call.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
@@ -114,6 +115,11 @@ def _to_field_type(name: str, value: Any) -> Any:
         )
     if name == "mcp":
         return tuple(_server(each, table) for each, table in value.items())
+    if name == "secret":
+        return tuple(
+            SecretSource(each, table["command"], float(table.get("ttl", _TTL)))
+            for each, table in value.items()
+        )
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -162,6 +168,30 @@ class McpServer:
     network: Network = Network.NO
     seconds: float = 60.0
     """How long one call may take."""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.command}"
+
+
+# --- secret ---------------------------------------------------------------------------
+
+_TTL = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSource:
+    """One `[secret.NAME]` of a person's own settings: a command that says a secret."""
+
+    name: str
+    command: str = field(repr=False)
+    """A shell line; kept out of what a run writes down of its settings."""
+    ttl: float = _TTL
+    """Seconds after which a command that begins gets a new one."""
+
+    @property
+    def kind(self) -> str:
+        """What the journal says of it: the program alone, for a line may say too much."""
+        return f"command {self.command.split()[0].rpartition('/')[2]}"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"

@@ -60,24 +60,31 @@ def find_unmet_requirements(
     *,
     gates: Iterable[GateSpec] = (),
     permitted: Collection[str] | None = None,
+    leased: Collection[str] = (),
 ) -> tuple[tuple[Reason, str], ...]:
     """Everything that keeps a task from starting, in words for its status note.
 
     `which` finds a program on PATH. `gates` are the project's gates for this task. `permitted`
-    are the names a person lets tasks have as secrets; None for every name.
+    are the names a person lets tasks have as secrets; None for every name. `leased` are those
+    that a command of theirs says: whether it does is seen when an attempt asks.
     """
     gates = tuple(gates)
     return (
         *(((Reason.ROOT, NEEDS_ROOT),) if needs_root(task, gates) else ()),
-        *_secrets(task, environ, permitted),
+        *_secrets(task, environ, permitted, leased),
         *_tools(task, which, gates),
     )
 
 
 def _secrets(
-    task: Task, environ: Mapping[str, str], permitted: Collection[str] | None
+    task: Task,
+    environ: Mapping[str, str],
+    permitted: Collection[str] | None,
+    leased: Collection[str],
 ) -> Iterator[tuple[Reason, str]]:
     for name in _requirements_of_kind(task, "secret"):
+        if name in leased:
+            continue
         if permitted is not None and name not in permitted:
             yield Reason.SECRET, f"secret {name} is not among the secrets of your settings"
         elif not environ.get(name):

@@ -31,9 +31,27 @@ class Pruned(NamedTuple):
     bytes: int = 0
 
 
-Operation: TypeAlias = "ArtifactStored | Pruned"
+class SecretLeased(NamedTuple):
+    """A task's attempt has a secret from here on: never its value, nor a digest of it."""
+
+    name: str
+    source: str
+    """Where it came from, such as `command op`."""
+    until: str
+    """When another one is asked for, where the attempt goes on for so long."""
+
+
+class SecretReturned(NamedTuple):
+    """The attempt is over, or the secret's time was, and the value is forgotten."""
+
+    name: str
+
+
+Operation: TypeAlias = "ArtifactStored | Pruned | SecretLeased | SecretReturned"
 
 OPERATIONS: dict[str, type[Operation]] = {
     "artifact.stored": ArtifactStored,
     "pruned": Pruned,
+    "secret.leased": SecretLeased,
+    "secret.returned": SecretReturned,
 }

@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.config.sizes import format_size
 from runner.lazy_dataclass import dataclass
 from runner.process.platform import process
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from runner.process.limits import Limits
 
 _WANTED = ("memory", "pids")
+_MORE = ("cpu", "io")
+"""Controllers of version 2 that are enabled where somebody bounds a command by them."""
+_FIRST = {"pids": "pids", "memory": "memory", "cpu": "cpu", "blkio": "blkio"}
+_PERIOD = 100_000
+"""Microseconds in which a group may use its processors' time, as the kernel begins with."""
 # In this order: memory with swap may never be below memory alone, which begins unbounded (EINVAL;
 # cgroup-v1/memory.rst in the kernel documentation).
 _FIRST_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
@@ -48,13 +54,17 @@ class Grounds:
     """What the unified hierarchy has to give."""
     pids: str = ""
     memory: str = ""
+    cpu: str = ""
+    blkio: str = ""
     """Those of version 1."""
 
     @property
     def held(self) -> frozenset[str]:
-        """What can be limited here: `memory`, `pids`."""
-        first = {name for name in _WANTED if getattr(self, name)}
-        return self.controllers | first
+        """What can be limited here: `memory`, `pids`, and, once asked for, `cpu` and `io`."""
+        first = {name for name in (*_WANTED, "cpu") if getattr(self, name)}
+        more = set(_MORE) & set(_read(f"{self.unified}/cgroup.controllers").split())
+        more = more if self.unified else set()
+        return self.controllers | first | more | ({"io"} if self.blkio else set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,24 @@ class Group:
             bound = (self.limits.together or 0) / 2**20
             more = f"{bound:g} MiB of memory" if bound else "memory"
             said.append(f"the command used more than its {more} and was ended")
+        if self.has_written_too_much():
+            size = format_size(self.limits.disk or 0)
+            said.append(f"the command wrote more than its {size} to disk and was ended")
         return said
+
+    def has_written_too_much(self) -> bool:
+        """Whether more went to disk than its limit, as far as the kernel counted until now."""
+        return bool(self.limits.disk) and self._count_written() > (self.limits.disk or 0)
+
+    def _count_written(self) -> int:
+        """Bytes by all devices: version 2 counts what the page cache writes back later, too."""
+        total = 0
+        for path in self._find_files("io.stat", "blkio.throttle.io_service_bytes"):
+            words = _read(path).split()
+            total += sum(int(word[7:]) for word in words if word.startswith("wbytes="))
+            pairs = itertools.pairwise(words)
+            total += sum(int(size) for word, size in pairs if word == "Write" and size.isdigit())
+        return total
 
     def _find_files(self, *names: str) -> Iterator[str]:
         """Files of these names in all of them; each hierarchy has the same in all its groups."""
@@ -151,10 +178,12 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
     """A new group that holds what these limits ask for; `None` where none can be made."""
     grounds = grounds or our_grounds()
     memory, processes = limits.together, limits.processes
-    wanted: list[tuple[str, dict[str, int | None]]] = [
-        (grounds.unified, _values_of_unified(limits, grounds.controllers)),
+    wanted: list[tuple[str, dict[str, int | str | None]]] = [
+        (grounds.unified, _values_of_unified(limits, grounds)),
         (grounds.pids, {"pids.max": processes}),
         (grounds.memory, dict.fromkeys(_FIRST_MEMORY, memory)),
+        (grounds.cpu, {"cpu.cfs_quota_us": round(limits.processors * _PERIOD)}),
+        (grounds.blkio, _values_of_blkio(limits)),
     ]
     name = f"runner-{os.getpid()}-{next(_numbers)}"
     made = [
@@ -165,8 +194,29 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> Group | None:
     return Group(made[0], first, limits) if any(made) else None
 
 
-def _values_of_unified(limits: Limits, controllers: frozenset[str]) -> dict[str, int | None]:
-    values: dict[str, int | None] = {}
+def _values_of_blkio(limits: Limits) -> dict[str, int | str | None]:
+    """Of version 1: a device and its bytes a second; counted is what passes by the page cache."""
+    rate = f"{limits.device} {limits.io}" if limits.io and limits.device else None
+    names = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
+    return {**dict.fromkeys(names, rate), _COUNTED: limits.disk}
+
+
+_COUNTED = ""
+"""No file: the group is made for what the kernel counts in it."""
+
+
+def _values_of_unified(limits: Limits, grounds: Grounds) -> dict[str, int | str | None]:
+    controllers = grounds.controllers
+    values: dict[str, int | str | None] = {}
+    asked = {"cpu": limits.processors, "io": (limits.io and limits.device) or limits.disk}
+    if grounds.unified and any(asked.values()):
+        had = _enable_controllers(grounds.unified, tuple(one for one in _MORE if asked[one]))
+        if "cpu" in had and limits.processors:
+            values["cpu.max"] = f"{round(limits.processors * _PERIOD)} {_PERIOD}"
+        if "io" in had and limits.io and limits.device:
+            values["io.max"] = f"{limits.device} rbps={limits.io} wbps={limits.io}"
+        if "io" in had:
+            values[_COUNTED] = limits.disk
     if "memory" in controllers and limits.together:
         # Without a bound on swap the limit is met by swapping, and the machine stands still. The
         # group ends as a whole, since a build that lost only its compiler may go on and seem to
@@ -177,17 +227,36 @@ def _values_of_unified(limits: Limits, controllers: frozenset[str]) -> dict[str,
     return values
 
 
-def _make_group(folder: str, values: dict[str, int | None]) -> str:
+def _make_group(folder: str, values: dict[str, int | str | None]) -> str:
     """The folder with its limits, or "" where the kernel does not want it."""
     try:
         os.mkdir(folder)  # noqa: PTH102 - a hot path
     except OSError:
         return ""
     for name, value in values.items():
-        if value is not None:
+        if value is not None and name != _COUNTED:
             with suppress(OSError):  # accounting of swap is often off
                 _write(f"{folder}/{name}", str(value))
     return folder
+
+
+def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str, ...]:
+    """What of these bounds nothing holds on this machine, or only a part of; none: all of it."""
+    grounds = grounds or our_grounds()
+    held = grounds.held
+    said = []
+    if limits.processors and "cpu" not in held:
+        said.append("processors is not held: no cgroup for it can be made here (cpu)")
+    for name in ("disk", "io"):
+        if not getattr(limits, name):
+            continue
+        if "io" not in held:
+            said.append(f"{name} is not held: no cgroup for it can be made here (io)")
+        elif not limits.device:
+            said.append(f"{name} is not held: scratch trees lie on no disk of its own number")
+        elif grounds.blkio:
+            said.append(f"{name} holds only for what passes by the page cache (cgroup version 1)")
+    return tuple(said)
 
 
 # --- where groups can be made ---------------------------------------------------------
@@ -197,7 +266,8 @@ def _make_group(folder: str, values: dict[str, int | None]) -> str:
 def our_grounds() -> Grounds:
     """What this machine lets us divide; looked at once, what dead runners left is taken away."""
     grounds = grounds_in(_read("/proc/self/cgroup"), _read("/proc/self/mounts"))
-    for base in filter(None, (grounds.unified, grounds.pids, grounds.memory)):
+    first = (grounds.pids, grounds.memory, grounds.cpu, grounds.blkio)
+    for base in filter(None, (grounds.unified, *first)):
         _sweep(base)
     return grounds
 
@@ -214,12 +284,12 @@ def grounds_in(groups: str, mounts: str) -> Grounds:
         _, at, kind, options, *_ = line.split(" ")
         if kind == "cgroup2" and "" in own:
             unified = _ours(at, own[""])
-        for name in _WANTED:
+        for name in _FIRST:
             if kind == "cgroup" and name in options.split(",") and name in own:
                 first[name] = _ours(at, own[name])
     controllers = frozenset(_enable_controllers(unified)) if unified else frozenset[str]()
     rest = {name: path for name, path in first.items() if name not in controllers}
-    return Grounds(unified, controllers, rest.get("pids", ""), rest.get("memory", ""))
+    return Grounds(unified, controllers, **rest)
 
 
 def _ours(mount: str, path: str) -> str:
@@ -240,13 +310,13 @@ def _is_delegated(folder: str) -> bool:
     return False
 
 
-def _enable_controllers(folder: str) -> set[str]:
+def _enable_controllers(folder: str, wanted: tuple[str, ...] = _WANTED) -> set[str]:
     """The controllers that groups below have, enabled now where that is needed.
 
     A group that gives controllers to others has no process of its own, so this one moves into
     a group below; where others are beside it (a terminal's shell), nothing is changed.
     """
-    offered = set(_WANTED) & set(_read(f"{folder}/cgroup.controllers").split())
+    offered = set(wanted) & set(_read(f"{folder}/cgroup.controllers").split())
     missing = offered - set(_read(f"{folder}/cgroup.subtree_control").split())
     if missing:
         words = " ".join(f"+{name}" for name in sorted(missing))

@@ -120,6 +120,8 @@ class Child:
             move: Callable[[], None] = key.data
             move()
         self._tree.look()
+        if self._group and self._group.has_written_too_much():
+            self.kill()
 
     def survivors(self) -> list[int]:
         """What is still alive of a command whose first process has ended."""

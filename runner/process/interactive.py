@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.process import child
 from runner.process.cgroups import group_for
+from runner.process.limits import with_device
 
 if TYPE_CHECKING:
     import threading
@@ -41,7 +42,7 @@ class InteractiveProcess:
     ) -> None:
         self._cancelled = cancelled
         self._prepared = sandbox.enclose(command)
-        self._group = group_for(command.limits)
+        self._group = group_for(with_device(command.limits, command.place.tree))
         try:
             self._tree = child.plant(self._prepared, self._group, piped=True)
         except BaseException:

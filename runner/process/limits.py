@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
 from dataclasses import field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.registries import Registries
@@ -47,6 +50,14 @@ class Limits:
     person's own (RLIMIT_NPROC), so those that run already are added; it does not hold for root."""
     together: int | None = None
     """Memory of all its processes, by a cgroup; data of each process where there is none."""
+    processors: float = 0
+    """Processors that all its processes may keep busy together, where a cgroup can."""
+    disk: int | None = None
+    """Bytes that they may write to the device of the tree together, as far as a cgroup counts."""
+    io: int | None = None
+    """Bytes a second that they may read from it, and write."""
+    device: str = ""
+    """That device, as `254:0`; empty where it has no number of its own (a tmpfs, an overlay)."""
     registries: Registries = field(default_factory=Registries)
     """What it may reach where its network is `registries`."""
 
@@ -82,8 +93,36 @@ def apply_bounds(limits: Limits, settings: Settings, uses: Iterable[Resource] = 
         processes=settings.processes,
         together=memory_of(uses) or bytes_of(settings.memory),
         file_size=bytes_of(settings.file_size),
+        processors=settings.processors,
+        disk=bytes_of(settings.disk),
+        io=bytes_of(settings.io.strip()[:-2]),
         registries=Registries.of(settings.registries, settings.registries_only),
     )
+
+
+def with_device(limits: Limits, tree: Path) -> Limits:
+    """The limits with the device that a tree lies on, where they ask for it."""
+    if not (limits.disk or limits.io):
+        return limits
+    return replace(limits, device=find_device(tree))
+
+
+def find_device(tree: Path) -> str:
+    """The number of the whole disk that holds a folder; empty where there is none."""
+    try:
+        number = tree.stat().st_dev
+    except OSError:
+        return ""
+    major, minor = os.major(number), os.minor(number)
+    if not major:
+        return ""
+    known = Path(f"/sys/dev/block/{major}:{minor}")
+    if (known / "partition").exists():
+        # Throttling knows whole disks alone, and says ENODEV for a partition
+        # (cgroup-v1/blkio-controller.rst).
+        with contextlib.suppress(OSError):
+            return (known.resolve().parent / "dev").read_text().strip()
+    return f"{major}:{minor}"
 
 
 def memory_of(uses: Iterable[Resource]) -> int | None:

@@ -16,8 +16,9 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError, refusal_of
 from runner.model import Network
 from runner.process.base import Command, Ended, Ran
-from runner.process.cgroups import group_for
+from runner.process.cgroups import Group, group_for
 from runner.process.child import Child
+from runner.process.limits import with_device
 from runner.process.output import Output
 from runner.process.tools import which
 
@@ -109,7 +110,7 @@ def _start(
     """
     for pause in (*_PAUSES, 0.0):
         try:
-            return Child(sandbox.enclose(command), command.stdin, output, group_for(command.limits))
+            return Child(sandbox.enclose(command), command.stdin, output, make_group(command))
         except OSError as problem:
             gone = not command.place.tree.is_dir()
             if problem.errno in _ITS_OWN and not gone:
@@ -118,6 +119,11 @@ def _start(
                 raise _cannot_start(problem, gone=gone) from problem
             time.sleep(pause)
     raise AssertionError
+
+
+def make_group(command: Command) -> Group | None:
+    """The group that holds a command's bounds, on the disk that its tree lies on."""
+    return group_for(with_device(command.limits, command.place.tree))
 
 
 def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
@@ -261,7 +267,8 @@ class Course:
         due = [self._began + self._limits.hard] if self._limits.hard else []
         due += [self._child.heard + self._limits.idle] if self._limits.idle else []
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
-        due += [now + _POLL] if self._cancelled is not None and not watched else []
+        hears_cancels = self._cancelled is None or watched
+        due += [now + _POLL] if self._limits.disk or not hears_cancels else []
         due += [self._told + _TELL_EVERY] if self._child.heard > self._told else []
         return max(0.0, min(due, default=now + 60.0) - now)
 

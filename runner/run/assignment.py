@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runner.gates.regression import Suspects
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
+    from runner.journal.operation_events import SecretLeased, SecretReturned
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
     from runner.process.base import Place, Sandbox
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from runner.run.review import Ruling
     from runner.writes.pipeline import WriteRules
     from runner.writes.sast import SastPool, SastScan
+
+    TellOfSecrets = Callable[[str, int, SecretLeased | SecretReturned], None]
+    """Hands an event of a task's attempt to the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,24 @@ class Coordinator(Protocol):
         """The tests of other tasks that a change may break."""
 
 
+class Lender(Protocol):
+    """Gives a task's commands secrets that a command of the person's own says, for a while."""
+
+    def lend(
+        self, task: Task, attempt: int, tell: TellOfSecrets, cancelled: Callable[[], bool] = ...
+    ) -> dict[str, str]:
+        """Names and values. Raises RunnerError where one is not to be had."""
+
+    def give_back(self, task: str, tell: TellOfSecrets) -> None:
+        """Forget what a task had."""
+
+    def give_all_back(self) -> None:
+        """Forget everything."""
+
+    def write(self, task: str, attempt: int, event: SecretLeased | SecretReturned) -> None:
+        """Tell the journal, where no coordinator does."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
     """What one job slot works with."""
@@ -193,6 +215,8 @@ class WorkerContext:
     memory: ProofMemory | None = None
     """What passed in this run."""
     sast: SastPool | None = None
+    leases: Lender | None = None
+    """Secrets that commands of the person's own say; None where their values come along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
     """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""
     number: int = 0
@@ -220,7 +244,9 @@ class WorkerContext:
                 link.symlink_to(self.place.shown / share)
 
     def close(self) -> None:
-        """Give the slot back."""
+        """Give the slot back, and forget what its commands were lent."""
+        if self.leases is not None:
+            self.leases.give_all_back()
         self.release()
 
     def environment(self, assignment: Assignment) -> dict[str, str]:

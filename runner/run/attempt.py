@@ -21,6 +21,7 @@ from runner.run.permission_prompts import Questions
 from runner.run.planned import plan_session
 from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
+from runner.run.secret_leases import LeaseError, lend_secrets, refuse_attempt, renew_secrets
 from runner.text.wording import attempt_folder, did_you_mean
 from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes
@@ -38,12 +39,26 @@ def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
     try:
-        outcome = _attempt(assignment, site)
+        outcome = _attempt_with_secrets(assignment, site)
     except StoppedError:  # nobody has looked through what is there, so nothing of it is kept
         outcome = Outcome(
             assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""
         )
     return replace(outcome, seconds=round(effects.monotonic() - began, 3))
+
+
+def _attempt_with_secrets(assignment: Assignment, site: WorkerContext) -> Outcome:
+    """The attempt with the secrets that it is lent; BLOCKED where one is not to be had."""
+    if site.leases is None:
+        return _attempt(assignment, site)
+    with lend_secrets(assignment, site) as lent:
+        if isinstance(lent, Outcome):
+            stopped = site.cancelled.is_set()
+            return replace(lent, ending=Ending.INTERRUPTED) if stopped else lent
+        try:
+            return _attempt(lent, site)
+        except LeaseError as error:
+            return refuse_attempt(assignment, error)
 
 
 def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
@@ -92,7 +107,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     if assignment.mode is Mode.PLAN:
         outcome = plan_session.evaluate_plan(assignment, site, outcome)
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
-        outcome = evaluate(assignment, site, outcome)
+        outcome = evaluate(renew_secrets(assignment, site), site, outcome)
     else:
         outcome = screen(assignment, site, outcome)
     if outcome.tainted:

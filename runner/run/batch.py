@@ -130,6 +130,8 @@ class Batch:
     def _one(self, task: Task, site: WorkerContext) -> Came:
         site.reset(self.head)
         secrets = self.settings.secrets_for(task, self.environ)
+        if site.leases is not None:
+            secrets |= site.leases.lend(task, 0, site.leases.write)
         environment = {
             **site.base_environment,
             "RUNNER_TASK": task.id,

@@ -60,6 +60,7 @@ def find_lacking(
         find_program,
         gates=settings.gates_for(task.type),
         permitted=settings.secrets,
+        leased=frozenset(one.name for one in settings.secret),
     )
     if unmet:
         return unmet[0][0], "; ".join(text for _, text in unmet)

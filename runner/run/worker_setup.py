@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from runner.repo.pool import Slot
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
+    from runner.run.secret_leases import SecretLeases
     from runner.run.workers import WorkerPool
     from runner.writes.sast import SastPool
 
@@ -56,13 +57,22 @@ class WorkerSetup:
     _environment: Mapping[str, str] = field(init=False)
     _blobs: dict[tuple[str, str], bytes] = field(default_factory=dict)
     """Small files of commits that were asked for: a script is, for every check that runs it."""
+    _leases: SecretLeases | None = field(init=False)
 
     def __post_init__(self) -> None:
         self._shares = find_shared_folders(self.root)
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
+        self._leases = self._make_leases()
         environment = command_environment(self.environ, pass_env=self.settings.pass_env)
         self._environment = with_own_tools(environment, self.root, may_use=self._may_use)
+
+    def _make_leases(self) -> SecretLeases | None:
+        if not self.settings.secret:
+            return None
+        from runner.run.secret_leases import SecretLeases
+
+        return SecretLeases(self.settings, self.environ, self.root)
 
     def _may_use(self, folder: str) -> bool:
         """Programs that came with a clone are run inside a sandbox alone."""
@@ -105,6 +115,7 @@ class WorkerSetup:
             kept=self.cache,
             memory=self._memory,
             sast=self.sast,
+            leases=self._leases,
             former=self._former,
             number=number,
         )

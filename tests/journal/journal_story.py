@@ -34,7 +34,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.journal.operation_events import ArtifactStored, Pruned
+from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
 from runner.journal.sessions import (
     PermissionAnswered,
     PermissionAsked,
@@ -190,6 +190,8 @@ def whole_story():
         ShipReopened(by="person"),
         LeaseMoved("main", "dev@laptop", "ci@farm", "the laptop is asleep", by="person"),
         ArtifactStored("patches/final.patch", "ab" * 32, 5, "s3://kept/runs"),
+        (SecretLeased("API_TOKEN", "command op", "2026-08-01T00:00:00Z"), one, 1),
+        (SecretReturned("API_TOKEN"), one, 1),
         Pruned("2026-08-01T00:00:00Z", logs=3, drafts=("draft/A-work",), slots=2, packs=1, bytes=9),
         HistoryMoving("undo", COMMIT, COMMIT, (one,), "undone", stale=(two,), reasons=("why",)),
         HistoryMoved("undo", COMMIT, (one,)),

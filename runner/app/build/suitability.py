@@ -94,7 +94,20 @@ def _notices(
 def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
     """Lines to show before a run: what this machine or this way of starting does not give it."""
     unseen = () if terminal else _warn_without_review(project, plan)
-    return (*_warn_without_sandbox(project), *_without_compilers(project), *unseen)
+    lines = (*_warn_without_sandbox(project), *_without_compilers(project))
+    return (*lines, *find_unheld_bounds(project), *unseen)
+
+
+def find_unheld_bounds(project: Project) -> tuple[str, ...]:
+    """Bounds of commands that the person set and this machine does not hold, or not whole."""
+    settings = project.settings
+    if not (settings.processors or settings.disk or settings.io):
+        return ()
+    from runner.process.cgroups import explain_unheld
+    from runner.process.limits import Limits, apply_bounds, with_device
+
+    project.cache.mkdir(parents=True, exist_ok=True)  # where scratch trees are
+    return explain_unheld(with_device(apply_bounds(Limits(), settings), project.cache))
 
 
 def _warn_without_sandbox(project: Project) -> tuple[str, ...]:

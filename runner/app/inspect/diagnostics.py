@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.suitability import find_unheld_bounds
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.app.inspect.requirements import plan_signs
 from runner.config.stack import detect_stack
@@ -101,6 +102,7 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
             gaps = (f"landlock would not hold: {gap}" for gap in landlock_gaps(read))
             yield from (Diagnostic("sandbox", State.NOTE, gap) for gap in gaps)
     yield _limits()
+    yield from (Diagnostic("limits", State.NOTE, one) for one in find_unheld_bounds(project))
 
 
 def _executor(project: Project) -> Iterator[Diagnostic]:
@@ -138,7 +140,7 @@ def _limits() -> Diagnostic:
     """Which bounds hold for a command's processes together, and which for each alone."""
     held = our_grounds().held
     together = {"pids": "processes", "memory": "memory"}
-    words = [together[name] for name in sorted(held, reverse=True)]
+    words = [word for name, word in together.items() if name in held]
     if {"pids", "memory"} <= held:
         return Diagnostic("limits", State.OK, f"{join_few(words)} of a command together, by cgroup")
     lacking = "memory only of each process" if "memory" not in held else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
 from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
-from runner.journal.operation_events import ArtifactStored, Pruned
+from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
 from runner.journal.read_journal import Place, read_journal, read_places
 from runner.journal.tree_events import (
     HistoryMoved,
@@ -148,7 +148,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return _both(f"{display(branch)}, {whose}", reason)
         case ShipDeclared(tag=tag):
             return display(tag)
-        case ArtifactStored() | Pruned():
+        case ArtifactStored() | Pruned() | SecretLeased() | SecretReturned():
             return _tell_operation(record.event)
         case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
             return f"DRAFT-{number}: {_list_names(tasks)}"
@@ -183,6 +183,10 @@ def _tell_operation(event: Operation) -> str:
     """What was kept of a run, or is no more."""
     if isinstance(event, ArtifactStored):
         return f"{display(event.path)}, {plural(event.bytes, 'byte')}"
+    if isinstance(event, SecretLeased):
+        return f"{display(event.name)} from {display(event.source)}"
+    if isinstance(event, SecretReturned):
+        return display(event.name)
     drafts = len(event.drafts)
     counts = ((event.logs, "log folder"), (drafts, "draft"), (event.slots, "slot"))
     each = (*counts, (event.packs, "pack"))

@@ -142,7 +142,11 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             if need.kind == "secret":
                 users.setdefault(need.name, []).append(task.id)
     permitted = project.settings.secrets
+    leased = {one.name: one.kind for one in project.settings.secret}
     for name, ids in sorted(users.items()):
+        if source := leased.get(name):
+            yield Diagnostic(f"secret {name}", State.OK, f"by a {source}, asked in each attempt")
+            continue
         if permitted is not None and name not in permitted:
             text, hint = "your settings do not let tasks have it", f'add "{name}" to secrets'
         elif not project.environ.get(name):

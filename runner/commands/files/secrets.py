@@ -36,6 +36,7 @@ examples:
   runner secrets allow app.py:12:9 --reason "a public key" --expires 2027-01-31
   pass show sample | runner secrets allow --value-from - --reason "sample of the tutorial"
   runner secrets list
+  runner secrets log               who had which of your [secret.NAME], and when
 """
 
 
@@ -51,10 +52,16 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     allow.add_argument("--expires", default="", metavar="DATE", help="last day, as 2027-01-31")
     listing = commands.add_parser("list", help="what passes, and until when", allow_abbrev=False)
     listing.add_argument("--json", action="store_true", help="one JSON document")
+    log = commands.add_parser(
+        "log", help="which task had which leased secret, from when to when", allow_abbrev=False
+    )
+    log.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Allow or list. Raises RunnerError outside a repository and for what cannot be allowed."""
+    if given.command == "log":
+        return _show_uses(environ, as_json=given.json)
     workplace = open_allow_list(Path.cwd(), environ)
     if given.command == "list":
         return _list(workplace, as_json=given.json)
@@ -82,6 +89,28 @@ def _read_value(name: str) -> str:
         return getpass.getpass("value: ")
     content = require_named(name, read_input)
     return content.decode("utf-8", "surrogateescape").strip("\r\n")
+
+
+# --- leased ---------------------------------------------------------------------------
+
+
+def _show_uses(environ: Mapping[str, str], *, as_json: bool) -> ExitCode:
+    from runner.app.inspect.secret_uses import list_secret_uses
+    from runner.project import Project
+
+    uses = list_secret_uses(Project.open(Path.cwd(), environ, plan_needed=False))
+    if as_json:
+        sys.stdout.write(document("secret-uses", uses=uses))
+        return ExitCode.OK
+    if not uses:
+        print("no task was lent a secret here", file=sys.stderr)
+        return ExitCode.OK
+    rows = [
+        (display(one.name), one.task, str(one.attempt or ""), display(one.source), *one.span)
+        for one in uses
+    ]
+    sys.stdout.write(table(("Name", "Task", "Attempt", "Source", "From", "Until"), rows))
+    return ExitCode.OK
 
 
 # --- listing --------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from runner.run.executors.recheck import (
 )
 from runner.run.executors.remote_job import Cancelled, RemoteJob
 from runner.run.executors.remote_worker import others
+from runner.run.secret_leases import lend_secrets, lend_to_traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +162,13 @@ class Remote:
         """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
         if (exposed := self._find_exposing(assignment, site, None)) is not None:
             return _refuse(_no_outcome(assignment), exposed)
+        if site.leases is not None:
+            with lend_secrets(assignment, site) as lent:
+                return lent if isinstance(lent, Outcome) else self._attempt(lent, site)
+        return self._attempt(assignment, site)
+
+    def _attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
+        """The same once its secrets are there."""
         if why := self._stays(assignment, site):
             self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
             return attempt(assignment, site)
@@ -229,7 +237,7 @@ class Remote:
         self, assignment: Assignment, site: WorkerContext, outcome: Outcome
     ) -> Outcome:
         """The outcome with what tests of other tasks say of the change."""
-        suspects = site.crew.trace(assignment, outcome)
+        suspects = lend_to_traced(site.crew.trace(assignment, outcome), assignment, site)
         if site.cancelled.is_set():
             return outcome
         if (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -235,7 +235,7 @@ class RemoteJob:
             topic=self.dispatch.cluster.topic,
             ground=self.dispatch.ground,
             tree=self.tree,
-            settings=settings if sealed else restrict_settings(settings),
+            settings=replace(settings if sealed else restrict_settings(settings), secret=()),
             work=work,
             pack=pack,
             part=part,

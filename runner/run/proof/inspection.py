@@ -194,6 +194,8 @@ def make_context(
     `logs` is the folder for what it prints, and what that is called.
     """
     secrets = site.settings.secrets_for(task, environ)
+    if site.leases is not None:
+        secrets |= site.leases.lend(task, attempt or 0, site.leases.write)
     number = {} if attempt is None else {"RUNNER_ATTEMPT": str(attempt)}
     environment = {
         **site.base_environment,

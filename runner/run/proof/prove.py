@@ -17,6 +17,7 @@ from runner.gates.regression import Helper, prove_others
 from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.exit_status import starts_no_program
+from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import join_few
@@ -59,7 +60,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
-        site.crew.trace(assignment, outcome),
+        lend_to_traced(site.crew.trace(assignment, outcome), assignment, site),
         bench,
         started=on_started,
         completed=on_completed,

@@ -1,0 +1,46 @@
+"""Bounds of commands are a person's own; what the machine does not hold is said."""
+
+import pytest
+from workplace import NO_PROOF, a_task
+
+from runner.process import cgroups
+from runner.process.cgroups import Grounds
+
+
+@pytest.fixture
+def bounded(workplace, monkeypatch):
+    file = workplace.home / "config/runner/runner.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('processors = 2\ndisk = "10GB"\nio = "50MB/s"\n')
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, fields=(NO_PROOF,)))
+    monkeypatch.setattr(cgroups, "our_grounds", Grounds)
+    return workplace
+
+
+def test_a_run_says_once_what_nothing_holds_and_goes_on(bounded):
+    ended = bounded.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert ended.said.count("processors is not held: no cgroup for it can be made here") == 1
+    assert ended.said.count("disk is not held") == ended.said.count("io is not held") == 1
+
+
+def test_doctor_says_it_too(bounded):
+    said = bounded.runner("doctor").out
+    assert "processors is not held" in said
+    assert "io is not held" in said
+
+
+def test_a_repository_bounds_nothing(bounded):
+    bounded.write({"runner.toml": "processors = 64\n"})
+    shown = bounded.runner("settings")
+    assert "processors is ignored: only your own settings" in shown.said
+
+
+@pytest.mark.parametrize(
+    "line", ["processors = 0", 'io = "50MB"', 'io = "fast/s"', 'disk = "much"']
+)
+def test_a_bound_that_is_none_is_refused_with_its_line(bounded, line):
+    file = bounded.home / "config/runner/runner.toml"
+    file.write_text(f"{line}\n")
+    ended = bounded.runner("settings")
+    assert (ended.code, "runner.toml:1" in ended.err) == (2, True), ended.err
