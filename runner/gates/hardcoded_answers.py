@@ -12,22 +12,30 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
-from runner.gates.coverage.lines import own_lines
-from runner.gates.function_heads import Head, heads
-from runner.gates.mutation.mutants import is_left_out
-from runner.gates.test_answers import answers_in
 from runner.languages.registry import code_row, is_written_in
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
-from runner.text.literals import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.config.settings import Settings
+    from runner.gates import function_heads, test_answers
     from runner.gates.base import GateContext
+    from runner.gates.coverage import lines as line_sets
+    from runner.gates.function_heads import Head
+    from runner.gates.mutation import mutants
     from runner.gates.test_answers import Answer
     from runner.model import Task
+    from runner.text import literals
+    from runner.text.literals import Source
+else:
+    function_heads = lazy_module("runner.gates.function_heads")
+    test_answers = lazy_module("runner.gates.test_answers")
+    line_sets = lazy_module("runner.gates.coverage.lines")
+    mutants = lazy_module("runner.gates.mutation.mutants")
+    literals = lazy_module("runner.text.literals")
 
 CHECK = "hardcoded-answers"
 _LARGEST = 400_000
@@ -83,17 +91,17 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 def _source(path: str, content: bytes | None) -> Source:
     text = (content or b"")[:_LARGEST].decode("utf-8", "replace")
-    return Source(text, hashes=is_written_in(path, "python"))
+    return literals.Source(text, hashes=is_written_in(path, "python"))
 
 
 def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
-    for path, lines in sorted(own_lines(bench).items()):
+    for path, lines in sorted(line_sets.own_lines(bench).items()):
         content = bench.after(path)
-        if content is None or bench.is_test(path) or is_left_out(path, content):
+        if content is None or bench.is_test(path) or mutants.is_left_out(path, content):
             continue
         source = _source(path, content)
-        answers = answers_in(source)
-        for head in heads(path, content):
+        answers = test_answers.answers_in(source)
+        for head in function_heads.heads(path, content):
             span = frozenset(range(head.line, head.last + 1))
             asked = [one for one in tests if head.name in one.words]
             if head.is_alone and _STUB.search(head.body) and not _is_promised(bench.task):
@@ -162,7 +170,7 @@ def tell_constant(head: Head, tests: Sequence[Source]) -> str:
 
 def _form(expression: str) -> str | None:
     """The plain form of an expression that is a constant; else None."""
-    source = Source(expression, hashes=False)
+    source = literals.Source(expression, hashes=False)
     if not source.tokens:
         return None
     if len(source.tokens) == 1 and source.tokens[0].said.casefold() in _PLAIN:
@@ -194,7 +202,7 @@ def tell_known(head: Head, answers: Sequence[Answer], tests: Sequence[Source]) -
 
 def _only_asks(expression: str, head: Head) -> bool:
     """Whether an expression is a constant, what was given, or a look into a table."""
-    source = Source(expression, hashes=False)
+    source = literals.Source(expression, hashes=False)
     for at, token in enumerate(source.tokens):
         if token.kind == "mark" and token.said in _COMPUTES:
             return False

@@ -12,20 +12,26 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import INTEGRITY, Check, Proved
-from runner.gates.function_heads import heads
-from runner.gates.mutation.written_again import functions_in
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import code_row, is_written_in
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
-from runner.text.literals import WORDS_OF_VALUES, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.config.settings import Settings
+    from runner.gates import function_heads
     from runner.gates.base import GateContext
+    from runner.gates.mutation import written_again
     from runner.model import Task
+    from runner.text import literals
+    from runner.text.literals import Source
+else:
+    function_heads = lazy_module("runner.gates.function_heads")
+    written_again = lazy_module("runner.gates.mutation.written_again")
+    literals = lazy_module("runner.text.literals")
 
 CHECK = "plan-examples"
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -81,7 +87,7 @@ def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
     places = {
         one.name: (path, one.line)
         for path, content in written.items()
-        for one in functions_in(path, content)
+        for one in written_again.functions_in(path, content)
     }
     asked = [one for line in bench.task.acceptance for one in examples(line) if one.name in places]
     tests = [*_tests(bench, {one.name for one in asked})] if asked else []
@@ -107,11 +113,11 @@ def examples(line: str) -> Iterator[_Example]:
 
 
 def _constants(given: str) -> frozenset[str]:
-    source = Source(given, hashes=False)
+    source = literals.Source(given, hashes=False)
     return frozenset(
         one.said.casefold() if one.kind == "word" else one.said
         for one in source.tokens
-        if one.kind in ("text", "number") or one.said in WORDS_OF_VALUES
+        if one.kind in ("text", "number") or one.said in literals.WORDS_OF_VALUES
     )
 
 
@@ -121,7 +127,7 @@ def _tests(bench: GateContext, names: set[str]) -> Iterator[Source]:
     for path, content in find_tests(bench):
         if any(one in content for one in wanted):
             text = content.decode("utf-8", "replace")
-            yield Source(text, hashes=is_written_in(path, "python"))
+            yield literals.Source(text, hashes=is_written_in(path, "python"))
 
 
 def _unread(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
@@ -129,7 +135,7 @@ def _unread(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
     code = " ".join(_CODE.findall("\n".join((task.title, *task.acceptance, task.prose))))
     named = frozenset(re.findall(r"[A-Za-z_$][\w$]*", code))
     for path, content in sorted(written.items()):
-        for head in heads(path, content) if named else ():
+        for head in function_heads.heads(path, content) if named else ():
             idle = sorted((head.parameters & named) - head.used - head.refused)
             if idle and head.name in named and head.gives:
                 yield (
