@@ -312,14 +312,9 @@ class Settings:
         person's own says is not among them: an attempt asks for it (`run/secret_leases`).
         """
         leased = {one.name for one in self.secret}
-        needed = (need.name for need in task.requires if need.kind == "secret")
-        names = (name for name in needed if name not in leased)
-        permitted = self.secrets
-        return {
-            name: environ[name]
-            for name in names
-            if name in environ and (permitted is None or name in permitted)
-        }
+        needed = {need.name for need in task.requires if need.kind == "secret"} - leased
+        permitted = needed if self.secrets is None else needed.intersection(self.secrets)
+        return {name: environ[name] for name in sorted(permitted) if name in environ}
 
     def plan_review_of(self, default: ReviewMode) -> ReviewMode:
         """Who approves a task's own plan, where nobody chose: `default`."""
