@@ -209,8 +209,10 @@ def measure_idle(address: str, seconds: float) -> float:
     open_new(address).close()
     said = address.replace("postgresql+psycopg", "postgresql")
     words = [sys.executable, "-m", "runner", "worker", "--trust", "--store", said]
-    worker = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    time.sleep(10)
+    worker = subprocess.Popen(words, stdout=subprocess.PIPE)
+    assert worker.stdout is not None
+    worker.stdout.readline()  # it says so when it begins
+    time.sleep(5)
     before = _used(worker.pid)
     time.sleep(seconds)
     after = _used(worker.pid)

@@ -164,6 +164,16 @@ class TeamWorker:
             self.tell(f"warning: notify_command failed: {ran.tail.strip()[-200:]}")
 
 
+def require_pace(settings: Settings) -> None:
+    """Raise RunnerError where a build would be handed on although its worker lives."""
+    if settings.worker_ttl < 2 * settings.worker_beat:
+        raise RunnerError(
+            f"worker_ttl ({settings.worker_ttl:g} s) is less than two of worker_beat "
+            f"({settings.worker_beat:g} s): builds would be taken from workers that live",
+            hint="leave both out: 30 and 3",
+        )
+
+
 def require_sandbox(settings: Settings) -> None:
     """Raise RunnerError where commands of other people's repositories would not be enclosed."""
     sandbox = sandbox_of(settings)

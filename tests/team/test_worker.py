@@ -294,6 +294,9 @@ def test_a_worker_needs_a_word_of_trust_and_a_sandbox(crew, workplace):
     none = crew.start("w", "--once", RUNNER_SANDBOX="none")
     assert none.wait(PATIENCE) == 2
     assert "in a sandbox or not at all" in crew.log()
+    hasty = crew.start("hasty", "--once", RUNNER_WORKER_BEAT="3")
+    assert hasty.wait(PATIENCE) == 2
+    assert "is less than two of worker_beat" in crew.log("hasty")
 
 
 def test_a_store_that_is_away_at_the_start_is_told(crew, tmp_path):

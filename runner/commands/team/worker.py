@@ -58,6 +58,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             code=ExitCode.PERSON,
         )
     settings = read_settings(environ)
+    worker_round.require_pace(settings)
     worker_round.require_sandbox(settings)
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
     asked = worker_round.WorkerRequest(tags, given.once, given.until_idle)
