@@ -10,11 +10,11 @@ from runner.lazy_module import lazy_module
 from runner.team.tables import REVISION
 
 if TYPE_CHECKING:
-    import alembic
+    from alembic import command
     from alembic.config import Config
     from sqlalchemy import Connection
 else:
-    alembic = lazy_module("alembic")
+    command = lazy_module("alembic.command")  # a package does not load its modules by itself
 
 _STEPS = Path(__file__).parent / "migrations"
 NOTHING = "base"
@@ -31,12 +31,12 @@ def _configure(connection: Connection) -> Config:
 
 def go_up(connection: Connection, revision: str = REVISION) -> None:
     """Bring the schema up, with what is in it, within the connection's transaction."""
-    alembic.command.upgrade(_configure(connection), revision)
+    command.upgrade(_configure(connection), revision)
 
 
 def go_down(connection: Connection, revision: str) -> None:
     """Bring the schema down; what the older one has no place for is gone."""
-    alembic.command.downgrade(_configure(connection), revision)
+    command.downgrade(_configure(connection), revision)
 
 
 def require_known(revision: str) -> None:
