@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from sqlalchemy import Connection
 else:
-    command = lazy_module("alembic.command")
+    command = lazy_module("alembic.command")  # a package does not load its modules by itself
 
 _STEPS = Path(__file__).parent / "migrations"
 NOTHING = "base"

@@ -24,7 +24,6 @@ from runner.outward.delivery import Patience, deliver
 from runner.outward.open_doors import cursors_path, open_works
 from runner.outward.outbox import FolderOutbox, StoreOutbox
 from runner.outward.told_cursors import ToldFile, require_alone
-from runner.process.own_command import OwnCommand
 from runner.process.platform import process
 from runner.project import BUILD, Project
 from runner.report.documents import document
@@ -160,18 +159,6 @@ def _require_doors(settings: Settings) -> None:
             hint='events = "nats://HOST:4222", webhook = "https://…" or [telemetry] otlp ='
             ' "http://HOST:4318" in your own settings',
         )
-
-
-# --- beside a run -------------------------------------------------------------------------
-
-
-def start_beside_run(project: Project, say: Callable[[str], object]) -> None:
-    """Have what this run does told to the doors of the settings; it waits for nothing of it."""
-    words = ["events", "--deliver", "--beside", str(os.getpid())]
-    try:
-        OwnCommand(words, project.root, project.environ, stays=True).forget()
-    except OSError as error:
-        say(f"note: events are not delivered: {error.strerror or error}")
 
 
 # --- how far it is ------------------------------------------------------------------------

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from runner.app.build import outlook, run_summary, saved_file
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
-    from runner.commands.running import dry_run, event_delivery, export_results, serve
+    from runner.commands.running import delivery_start, dry_run, export_results, serve
     from runner.report import documents, summary
     from runner.report.console import Console
     from runner.terminal import terminal_review, watch
 else:
     documents = lazy_module("runner.report.documents")
     dry_run = lazy_module("runner.commands.running.dry_run")
-    event_delivery = lazy_module("runner.commands.running.event_delivery")
+    delivery_start = lazy_module("runner.commands.running.delivery_start")
     export_results = lazy_module("runner.commands.running.export_results")
     outlook = lazy_module("runner.app.build.outlook")
     run_summary = lazy_module("runner.app.build.run_summary")
@@ -140,7 +140,7 @@ def _build(
 ) -> ExitCode:
     exports = export_results.Exports.of(given, project.environ)
     if project.settings.has_doors:
-        event_delivery.start_beside_run(project, console.say)
+        delivery_start.start_beside_run(project, console.say)
 
     def tell(result: BuildResult) -> None:
         _print_summary(result, as_json=given.json)
