@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from runner.app.draft import draft_checks
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
     from runner.bridge import known_commands
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from runner.plan.outline import OutlineTask
 else:
     known_commands = lazy_module("runner.bridge.known_commands")
+    draft_checks = lazy_module("runner.app.draft.draft_checks")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
@@ -352,9 +354,7 @@ def _read_bytes(project: Project) -> bytes:
 
 
 def _read_place(project: Project) -> str:
-    from runner.app.draft.draft_checks import Target
-
-    return Target.of(project).path
+    return draft_checks.Target.of(project).path
 
 
 def _read_base(project: Project, repository: Repository) -> frozenset[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 from runner.journal.events import AttemptFinished, AttemptStarted, GateCompleted, GateStarted
 from runner.lazy_module import lazy_module
 from runner.model import Status
-from runner.report.event_lines import COLOURS, event_lines, output_line
 from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
@@ -21,10 +20,12 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
+    from runner.report import event_lines
     from runner.report.eta import Work
     from runner.report.event_lines import Paint
     from runner.run import worker_setup
 else:
+    event_lines = lazy_module("runner.report.event_lines")
     worker_setup = lazy_module("runner.run.worker_setup")
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
@@ -49,7 +50,7 @@ def painter(colour: bool) -> Paint:  # noqa: FBT001 - the one thing it is asked
     """What gives texts their colour, or leaves them as they are."""
     if not colour:
         return lambda _colour, text: text
-    return lambda name, text: f"\x1b[{COLOURS[name]}m{text}\x1b[0m"
+    return lambda name, text: f"\x1b[{event_lines.COLOURS[name]}m{text}\x1b[0m"
 
 
 class Console:
@@ -109,13 +110,15 @@ class Console:
     def progress(self, task: str, lines: str) -> None:
         """The next output lines of a task's command: only for those who asked for much."""
         if self._level >= VERBOSE and self._groups is None:
-            self._write_all([output_line(task, line, self.paint) for line in lines.split("\n")])
+            self._write_all(
+                [event_lines.output_line(task, line, self.paint) for line in lines.split("\n")]
+            )
 
     def hear(self, record: Record, state: RunState) -> None:
         """Say what an event means to a person."""
         if self._level < NORMAL:
             return
-        lines = list(event_lines(record, state, self.paint))
+        lines = list(event_lines.event_lines(record, state, self.paint))
         if self._groups is None:
             self._write_all(lines)
         else:
@@ -150,7 +153,7 @@ class Console:
         lines = text.splitlines()
         if len(content) > _LOG_BYTES:
             lines[:1] = [f"… {len(content)} bytes, all of them in {log}"]
-        return [output_line(task, line, self.paint) for line in lines]
+        return [event_lines.output_line(task, line, self.paint) for line in lines]
 
     # --- what is shown ----------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from runner.secrets.redact import redact
 from runner.secrets.scan import scan_content
 from runner.text.display import display
 from runner.text.wording import plural
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from runner.app.artifacts.artifact_store import ArtifactStore
     from runner.app.artifacts.run_artifacts import Artifact, RunStory
     from runner.project import Project
+    from runner.process import own_command
+else:
+    own_command = lazy_module("runner.process.own_command")
 
 METADATA = "metadata.json"
 _FOLDER = "artifacts"
@@ -128,8 +132,6 @@ def begin_export(project: Project) -> str:
 
     Gives what is to be said of it; nothing where no store is set.
     """
-    from runner.process.own_command import OwnCommand
-
     if not project.settings.artifacts_store:
         return ""
     trouble = read_trouble(project)
@@ -137,7 +139,7 @@ def begin_export(project: Project) -> str:
         flags = ["--task-graph", project.plan_path]
         words = ("artifacts", "push", "--quiet", *flags)
         # The run it is about has given its lock back, or will before this one looks.
-        OwnCommand(words, project.root, project.environ, stays=True).forget()
+        own_command.OwnCommand(words, project.root, project.environ, stays=True).forget()
     except OSError as error:
         return f"note: artifacts are not stored: {error.strerror}; runner artifacts push"
     where = display(store_name(project))

@@ -24,6 +24,7 @@ from runner.history.changes_file import quote_of
 from runner.history.replay import plan_replay
 from runner.history.revert import take_back
 from runner.journal.tree_events import ShipReopened
+from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.report.documents import document_line
 from runner.report.eta import Work
@@ -35,6 +36,7 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from runner.app.artifacts import artifact_export
     from runner.app.build.types import BuildRequest
     from runner.app.observer import Observer
     from runner.journal.state import RunState
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from runner.project import Project, Reading
     from runner.report.summary import Summary
     from runner.run.review import Asker
+else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
 
 
 _NEW_OBJECTS = 20_000
@@ -203,9 +207,7 @@ def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
     """Have what the run left be stored by a process that nobody waits for."""
     if not project.settings.artifacts_store:
         return
-    from runner.app.artifacts.artifact_export import begin_export
-
-    say(begin_export(project))
+    say(artifact_export.begin_export(project))
 
 
 def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:

@@ -6,14 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.prove.verified_tree import grades_in
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.app.write import analysis
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.project import Project
+    from runner.report import sarif
     from runner.report.results import Results, ResultsListener
+else:
+    analysis = lazy_module("runner.app.write.analysis")
+    sarif = lazy_module("runner.report.sarif")
 
 
 def gather_results(
@@ -39,11 +45,8 @@ def gather_results(
 
 def sarif_of(results: Results, project: Project, state: RunState) -> str:
     """The findings of the run's tasks, and of what analysed them, at their places."""
-    from runner.app.write.analysis import load_findings_of
-    from runner.report.sarif import of_finding, of_sast, sarif_document
-
     checks = (
-        of_finding(
+        sarif.of_finding(
             replace(finding, path=results.place(finding.path))
             if finding.path
             else replace(finding, path=results.plan, line=task.line, column=0)
@@ -52,6 +55,6 @@ def sarif_of(results: Results, project: Project, state: RunState) -> str:
         for finding in task.findings
     )
     attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
-    scanned = load_findings_of(project.root, attempts)
+    scanned = analysis.load_findings_of(project.root, attempts)
     places = (replace(one, path=results.place(one.path)) for one in scanned)
-    return sarif_document([*checks, *map(of_sast, places)])
+    return sarif.sarif_document([*checks, *map(sarif.of_sast, places)])

@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.app.draft import draft_checks
+    from runner.plan import document
 else:
     draft_checks = lazy_module("runner.app.draft.draft_checks")
+    document = lazy_module("runner.plan.document")
 
 
 _TRIES = 5
@@ -239,8 +241,6 @@ def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
 
 def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
     """A draft: what it would change in the plan, and what of the wish it covers."""
-    from runner.plan.document import read_plan
-
     if not whole:
         yield f"would write {join_few([*map(display, one.tasks)])} into {display(one.plan)}"
         yield from (f"to mend: {display(said)}" for said in one.mistakes)
@@ -256,7 +256,7 @@ def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterato
     )
     yield from (display(row.rstrip("\n")) for row in rows)
     yield ""
-    tasks = {task.id: task for task in read_plan(one.text.encode(), "draft").tasks}
+    tasks = {task.id: task for task in document.read_plan(one.text.encode(), "draft").tasks}
     covered = list(zip(one.asked, one.covered_by, strict=False))
     for said, ids in covered:
         for id_ in filter(None, ids.split(", ")):

@@ -18,6 +18,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.journal.tree_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Grade, ProvenBy, digest_of
 from runner.model.grades import is_code
 from runner.project import BUILD
@@ -39,11 +40,14 @@ from runner.text.wording import join_few, plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from runner.app.artifacts import artifact_export
     from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.proof.verification import Subject, Verified
+else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
         return Shipped(verified, shortfall=shortfall)
     told = _attest(project, tag, commit)
     if project.settings.artifacts_store:
-        from runner.app.artifacts.artifact_export import begin_export
-
-        say(begin_export(project))
+        say(artifact_export.begin_export(project))
     return Shipped(verified, tag, commit, unproven=tuple(find_unproven(grades)), attestation=told)
 
 

@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.app.build.run_parts import sandbox_of
-from runner.app.change.change_source import of_working_tree
 from runner.gates import contract_tests, contracts, shim
 from runner.gates.result_parsers import ran_no_test
 from runner.lazy_dataclass import dataclass
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from runner.app.change import change_source
     from runner.gates.base import GateContext
     from runner.gates.coverage import measurements
     from runner.gates.coverage.lines import Measured
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.run.assignment import WorkerContext
 else:
+    change_source = lazy_module("runner.app.change.change_source")
     measurements = lazy_module("runner.gates.coverage.measurements")
 
 
@@ -115,7 +116,7 @@ class Snapshot(NamedTuple):
 
 def find_uncommitted(repository: Repository) -> Iterator[Change]:
     """Files of the project that are not as HEAD has them, as a proposal would have them."""
-    for one in of_working_tree(repository):
+    for one in change_source.of_working_tree(repository):
         before = None if one.before is None else digest_of(one.before)
         if one.after is not None:
             mode = mode_beneath(repository.root, one.path) or _PLAIN

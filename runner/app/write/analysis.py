@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from runner.app.inspect import diagnostic
     from runner.process.base import Sandbox
     from runner.project import Project
+    from runner.report import sarif
     from runner.report.documents import Json
     from runner.writes import sast
 else:
     diagnostic = lazy_module("runner.app.inspect.diagnostic")
     sast = lazy_module("runner.writes.sast")
+    sarif = lazy_module("runner.report.sarif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,5 @@ def _note(one: SastFinding) -> dict[str, Json]:
 
 def sast_sarif(report: SastReport, failures: tuple[str, ...]) -> str:
     """The report of an analysis as SARIF."""
-    from runner.report.sarif import of_sast, sarif_document
-
-    results = map(of_sast, (*report.findings, *report.notes))
-    return sarif_document(results, tools=("bandit",), failures=failures)
+    results = map(sarif.of_sast, (*report.findings, *report.notes))
+    return sarif.sarif_document(results, tools=("bandit",), failures=failures)

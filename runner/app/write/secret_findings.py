@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.model import Finding
     from runner.repo import read
-    from runner.report import documents
+    from runner.report import documents, sarif
     from runner.secrets import find, scan
     from runner.secrets.allowlist import Allowed
     from runner.secrets.scan import Hit
@@ -42,6 +42,7 @@ else:
     read = lazy_module("runner.repo.read")
     scan = lazy_module("runner.secrets.scan")
     documents = lazy_module("runner.report.documents")
+    sarif = lazy_module("runner.report.sarif")
 
 _STDIN = "(standard input)"
 
@@ -308,7 +309,5 @@ def scan_document(scanned: Scanned) -> str:
 
 def scan_sarif(scanned: Scanned) -> str:
     """Findings of a scan as SARIF."""
-    from runner.report.sarif import of_finding, sarif_document
-
     failures = [f"{one.path}: {one.message}" for one in scanned.unreadable]
-    return sarif_document(map(of_finding, scanned.findings), failures=failures)
+    return sarif.sarif_document(map(sarif.of_finding, scanned.findings), failures=failures)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.report.table import table
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.artifacts import artifact_export, artifact_list
     from runner.app.artifacts.artifact_export import Exported
     from runner.app.artifacts.artifact_list import Fetched, Listed
+else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
+    artifact_list = lazy_module("runner.app.artifacts.artifact_list")
 
 _EPILOG = """\
 With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a process of its own stores what each
@@ -75,14 +80,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _list(given: argparse.Namespace, project: Project) -> ExitCode:
-    from runner.app.artifacts.artifact_export import read_trouble, store_name
-    from runner.app.artifacts.artifact_list import list_artifacts
-
     with patience("asking the artifact store"):
-        found = list_artifacts(project, given.run, remote=given.remote)
-    trouble = read_trouble(project)
+        found = artifact_list.list_artifacts(project, given.run, remote=given.remote)
+    trouble = artifact_export.read_trouble(project)
     if given.json:
-        where = store_name(project)
+        where = artifact_export.store_name(project)
         print(document("artifact-list", store=where, trouble=trouble, artifacts=found), end="")
         return ExitCode.OK
     if trouble:
@@ -102,14 +104,12 @@ def _row(one: Listed) -> tuple[str, ...]:
 
 
 def _get(given: argparse.Namespace, project: Project) -> ExitCode:
-    from runner.app.artifacts.artifact_list import fetch_artifacts
-
     run, paths = given.run, list(given.paths)
     if "/" in run or "." in run:  # a path alone: of the last run
         run, paths = "", [run, *paths]
     with patience("fetching"):
         to = Path.cwd() / (given.to or f"artifacts-{run[:13] or 'last'}")
-        got = fetch_artifacts(project, run, paths, to)
+        got = artifact_list.fetch_artifacts(project, run, paths, to)
     if given.json:
         print(document("artifacts-fetched", **_facts(got)), end="")
     else:
@@ -123,17 +123,15 @@ def _facts(got: Fetched) -> dict[str, object]:
 
 
 def _push(given: argparse.Namespace, project: Project) -> ExitCode:
-    from runner.app.artifacts.artifact_export import export_artifacts, summarise
-
     def say(line: str) -> None:
         if not (given.quiet or given.json):
             print(line, file=sys.stderr, flush=True)
 
-    done = export_artifacts(project, say)
+    done = artifact_export.export_artifacts(project, say)
     if given.json:
         print(document("artifacts-pushed", **_pushed(done)), end="")
     elif not given.quiet:
-        print(summarise(done))
+        print(artifact_export.summarise(done))
         for one in done.refused:
             print(f"  kept back: {display(one.path)}: {display(one.why)}")
     if done.standing:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.sizes import format_size
 from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.artifacts import leftovers
     from runner.app.artifacts.leftovers import Leftover, PruneRecord
+else:
+    leftovers = lazy_module("runner.app.artifacts.leftovers")
 
 _EPILOG = """\
 What goes: logs of attempts at tasks that are DONE, draft branches that are merged or whose task is
@@ -44,9 +48,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Tell, take away, count. Raises RunnerError while a run goes on here."""
-    from runner.app.artifacts.leftovers import parse_age, prune
-
-    age = parse_age(given.older_than)
+    age = leftovers.parse_age(given.older_than)
     project = Project.open(Path.cwd(), environ)
 
     def tell(found: tuple[Leftover, ...]) -> None:
@@ -55,7 +57,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             why = f" ({display(one.why)})" if one.why else ""
             print(f"{one.kind}: {display(one.name)}{size}{why}", file=sys.stderr)
 
-    done = prune(project, age, tell, dry_run=given.dry_run)
+    done = leftovers.prune(project, age, tell, dry_run=given.dry_run)
     if given.json:
         counts = {kind: done.count(kind) for kind in ("logs", "draft", "slot", "packs")}
         facts = {"found": done.found, "gone": counts, "bytes": done.bytes}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.build import outlook, run_summary, saved_file
+    from runner.app.build import branch_choice, outlook, run_summary, saved_file
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
     from runner.commands.running import delivery_start, dry_run, export_results, serve
     from runner.report import documents, summary
@@ -40,6 +40,7 @@ else:
     summary = lazy_module("runner.report.summary")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     watch = lazy_module("runner.terminal.watch")
+    branch_choice = lazy_module("runner.app.build.branch_choice")
 
 __all__ = ["arguments", "execute"]
 
@@ -64,15 +65,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
     """Be on the branch that was named, once, before anything is read."""
-    from runner.app.build.branch_choice import switch_to
-
     if given.plan_out or given.dry_run:
         raise RunnerError(
             "--dry-run and --plan-out tell of the branch that is checked out",
             hint="leave --branch out, or let it run",
         )
     project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
-    if switch_to(project, given.branch):
+    if branch_choice.switch_to(project, given.branch):
         print(f"on branch {given.branch}", file=sys.stderr, flush=True)
 
 

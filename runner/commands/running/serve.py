@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from runner.config import paths
     from runner.process import own_command
     from runner.process.own_command import OwnCommand
-    from runner.serve import listener
+    from runner.serve import listener, webhook
 else:
     listener = lazy_module("runner.serve.listener")
     own_command = lazy_module("runner.process.own_command")
     paths = lazy_module("runner.config.paths")
+    webhook = lazy_module("runner.serve.webhook")
 
 _EXAMPLES = """\
 examples:
@@ -72,10 +73,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             print(listener.format_link(port, listener.links_of(places, port).make()))
         return ExitCode.OK
     _require_extra()
-    from runner.serve.webhook import SECRET_NAME
-
-    hook_secret = environ.get(SECRET_NAME, "").strip()
-    environ = {name: value for name, value in environ.items() if name != SECRET_NAME}
+    hook_secret = environ.get(webhook.SECRET_NAME, "").strip()
+    environ = {name: value for name, value in environ.items() if name != webhook.SECRET_NAME}
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
     builds = Builds.of(folders, environ, given.task_graph or "")
     door = listener.Door.open(given.port)
