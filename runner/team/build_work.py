@@ -272,7 +272,7 @@ class BuildWork:
         finally:
             command.forget()
             forget_child(self.clone.folder)
-        said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
+        said = _join_lines(errors.decode("utf-8", "replace"))
         return _Ran(code, said[-_SAID:], _parse(output))
 
     def _watch(self, command: OwnCommand) -> int:
@@ -361,7 +361,13 @@ def _parse(output: bytes) -> Mapping[str, object]:
 
 
 def _shorten(said: str) -> str:
-    return display(redact(said), lines=True).strip()[:_SAID]
+    return _join_lines(said)[:_SAID]
+
+
+def _join_lines(said: str) -> str:
+    """What was said, on the one line that a list of builds has for it."""
+    lines = (display(line).strip() for line in redact(said).splitlines())
+    return "; ".join(filter(None, lines))
 
 
 def _describe_blocked(ran: _Ran) -> str:

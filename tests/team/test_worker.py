@@ -260,6 +260,7 @@ def test_what_cannot_be_cloned_or_built_has_failed_with_words(crew):
     assert "does not answer" in states[0].note
     assert "there is no TASK-GRAPH.md here" in states[1].note
     assert "../../x" in states[2].note
+    assert not any("\n" in one.note for one in states)  # a list has one line for it
     assert crew.faults == []
 
 

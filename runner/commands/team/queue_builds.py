@@ -148,7 +148,7 @@ def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCo
         return ExitCode.OK
     build = seen.build
     print(_describe(build))
-    print(f"queued by {display(build.by)} at {build.queued}, claimed {build.token} times")
+    print(f"queued by {display(build.by)} at {build.queued}, claims: {build.token}")
     for task in seen.tasks:
         print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")
     for event in seen.events[-20:]:
