@@ -26,14 +26,23 @@ class LazyModule:
     __slots__ = ("_name", "_true")
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._true: Any = None
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_true", None)
 
     def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._load(), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._load(), name)
+
+    def _load(self) -> Any:
         # Two threads may both load it: the second gets the same module, and puts it here again.
         if self._true is None:
-            self._true = import_module(self._name)
-        return getattr(self._true, name)
+            object.__setattr__(self, "_true", import_module(self._name))
+        return self._true
 
     def __repr__(self) -> str:
         return f"<lazy module {self._name}>"

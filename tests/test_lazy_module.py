@@ -55,6 +55,16 @@ def test_what_is_put_into_the_module_is_what_is_used(slow, monkeypatch):
     assert late.AFTER == 3
 
 
+def test_what_is_put_through_it_is_put_into_the_module(slow, monkeypatch):
+    late = lazy_module(slow)
+    with monkeypatch.context() as patched:
+        patched.setattr(late, "AFTER", 3)
+        assert sys.modules[slow].AFTER == 3
+    assert sys.modules[slow].AFTER == 2
+    del late.AFTER
+    assert not hasattr(sys.modules[slow], "AFTER")
+
+
 def test_what_is_not_there_is_said_as_by_an_import(slow):
     late = lazy_module(slow)
     with pytest.raises(AttributeError, match="module 'slow_to_load' has no attribute 'nothing'"):
