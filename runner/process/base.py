@@ -212,6 +212,9 @@ _CERTIFICATES = (
 ALLOWED = tuple(f"{_PERSON} {_BUILD} {_TOOLS} {_CERTIFICATES}".split())
 """Names and globs that are passed on. PATH is treated on its own."""
 
+# The dynamic linker (ld.so(8)), an interpreter at its start, and a shell that is not asked to
+# (BASH_ENV: bash(1), INVOCATION) read these before the first line of the command: a glob such as
+# `*` names no one of them, so it is no consent to that.
 _NEVER_BY_GLOB = ("LD_*", "DYLD_*", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "BASH_ENV", "ENV")
 """Variables that load code: only a person who names one exactly passes it on."""
 
@@ -238,6 +241,8 @@ def search_path(path: str) -> str:
     A relative entry would run programs from the repository; the last entry lets `python` and
     `pytest` be found where the runner's own environment was not activated.
     """
+    # An empty entry means the working folder (POSIX, XBD 8.3), which here is a tree that a model
+    # wrote.
     folders = [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117 - text
     folders = folders or os.defpath.split(os.pathsep)
     own = str(Path(sys.executable).parent)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 else:
     server = lazy_module("runner.process.egress.server")
 
+# A process that is dead but not fetched has no `exe` to read (proc(5)), and was left by nobody.
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
   case $each in /proc/1|/proc/$$) ;; *) [ -e "$each/exe" ] && left=$((left+1)) ;; esac
@@ -146,6 +147,8 @@ def inner_environment(
     if network in (Network.REGISTRIES, Network.YES):
         inner |= fetch_environment(mounts.TMP)
     if place.objects:
+        # The tree's `info/alternates` names the repository's own path, where in here the tree
+        # itself stands; git(1) looks in these folders, too.
         inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(mounts.object_paths(place))
     return inner
 

@@ -40,6 +40,8 @@ _PATIENCE = 0.5
 """Seconds that a group is tried to be taken away: its last process may not be fetched yet."""
 _YOUNG = 60.0
 """Seconds."""
+# Membership is inherited at fork (cgroups(7)): what the command started before it was put into the
+# group would stay outside of its limits.
 _WAIT = 'kill -STOP $$; exec "$@"'
 """A shell that waits to be put into a group, and becomes the command."""
 _numbers = itertools.count(1)
@@ -100,6 +102,8 @@ class Group:
         try:
             _write(f"{self.unified}/cgroup.procs", str(first.pid))
         except OSError:
+            # It stands still and nobody else knows that it waits: left alone it would do so for
+            # ever.
             first.kill()
             first.wait()
             raise
@@ -283,6 +287,7 @@ def grounds_in(groups: str, mounts: str) -> Grounds:
     for line in mounts.splitlines():
         _, at, kind, options, *_ = line.split(" ")
         if kind == "cgroup2" and "" in own:
+            # The line of version 2 names no controllers: `0::/path`, cgroups(7).
             unified = _ours(at, own[""])
         for name in _FIRST:
             if kind == "cgroup" and name in options.split(",") and name in own:
@@ -297,6 +302,8 @@ def _ours(mount: str, path: str) -> str:
     folder = mount + path.rstrip("/")
     if not os.access(folder, os.W_OK) or not os.access(f"{folder}/cgroup.procs", os.W_OK):
         return ""
+    # Root can write to every group, which makes none its own: systemd allows one writer for each
+    # part of the tree, and marks by this attribute what it has given away (CGROUP_DELEGATION).
     mine = path == "/" or os.geteuid() != 0 or _is_delegated(folder)
     return folder if mine else ""
 

@@ -30,6 +30,8 @@ _REPORT = 65536
 """More than a sandbox ever has to say; a command that finds this pipe cannot fill memory."""
 _DRAIN = 1.0
 """Seconds for which a pipe is heard that somebody beyond our reach still holds."""
+# Bounded digits: a command can find this pipe by /proc/PID/fd (proc(5)), and int() of more than
+# 4,300 of them raises ValueError (CVE-2020-10735).
 _TIMES = re.compile(rb"(?:\d{1,9}m\d{1,9}[.,]\d{1,9}s\s*){4}")
 _TIME = re.compile(rb"(\d+)m(\d+)[.,](\d+)s")
 _POLL = 0.02
@@ -70,10 +72,15 @@ class Child:
         """Whether the kernel ends all of the command with its first process."""
         try:
             self._tree = plant(prepared, group, piped=bool(stdin))
+        # The groups and the folder of its own were made before the process: a start that fails, or
+        # Ctrl-C in it, is the last moment at which somebody knows of them.
         except BaseException:
             self._tidy()
             raise
         if self._door:
+            # Only now that the child has its copy: as long as one of ours is open, the proxy's
+            # recvmsg(2) gets no end of file from a command that died before it handed its socket
+            # out.
             self._door.close_own_end()
         self._selector = selectors.DefaultSelector()
         self._exit_seen = False
@@ -134,6 +141,8 @@ class Child:
     def kill(self) -> None:
         """End every process of the command."""
         if self._group:
+            # The group first, as the kernel holds forks off while it kills (cgroup-v2.rst,
+            # cgroup.kill); what is found one by one afterwards is what no group held.
             self._group.kill()
         self._tree.kill()
 
@@ -141,6 +150,8 @@ class Child:
 
     def drain(self) -> None:
         """Hear what is left in the pipes."""
+        # A pidfd can be read from for ever once its process has ended (pidfd_open(2)): with it
+        # every select returns at once, and the map never gets empty.
         self._forget(self._pidfd)
         self._forget(self._stdin)
         until = effects.monotonic() + _DRAIN
@@ -187,6 +198,8 @@ class Child:
         self._listen(self._stdout, self._hear)
         self._listen(self._stderr, self._hear_report)
         if self._stdin is not None:
+            # A pipe holds 64 KiB (pipe(7)): a command that writes before it reads would wait for us
+            # to read, and we for it.
             os.set_blocking(self._stdin, False)
             self._selector.register(self._stdin, selectors.EVENT_WRITE, self._feed)
 
@@ -219,6 +232,7 @@ class Child:
         """Write what the pipe takes; close it when all is said or nobody listens."""
         try:
             self._input = self._input[os.write(self._stdin or 0, self._input) :]
+        # A command that does not want all of its input (`head -1`) has not failed by that.
         except BrokenPipeError:
             self._input = self._input[:0]
         if not self._input and self._tree.first.stdin:
@@ -264,6 +278,8 @@ def plant(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:
 
     def start() -> subprocess.Popen[bytes]:
         effects.step("spawn", program)
+        # The order in there decides: a thread that is restricted can no longer write to the files
+        # of a group. It ends with the start, so it need not leave the group either.
         first = _apart(start_restricted) if prepared.enter else start_grouped()
         if group:
             group.admit(first)
@@ -294,8 +310,14 @@ def plant(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:
             stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
+            # The pipes are read by their descriptors: what Python had read ahead no select would
+            # tell of.
             bufsize=0,
+            # Descriptors of Python are closed by execve(2) since PEP 446, unless they are named
+            # here.
             pass_fds=passed,
+            # A session, not a group alone: it is what a process cannot take off again for another's
+            # (setsid(2)), it has no terminal to be typed into, and Ctrl-C there does not reach it.
             start_new_session=True,
         )
 
@@ -328,6 +350,8 @@ def _apart(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[byt
 def _files(prepared: Prepared) -> list[tuple[str, int]]:
     """Options of the sandbox, each with the file that holds what it is about."""
     contents = (
+        # bwrap(1) reads its arguments from a file each ended by NUL, the one byte that none can
+        # hold.
         ("--args", b"".join(os.fsencode(each) + b"\0" for each in prepared.options)),
         ("--seccomp", prepared.seccomp),
     )
@@ -343,5 +367,6 @@ def _file_of(content: bytes) -> int:
     """A file of memory, open at its beginning."""
     descriptor = platform.new_file_of_memory()
     effects.append(descriptor, content, "options")
+    # The child shares the open file with its position (fork(2)): it would begin to read at the end.
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

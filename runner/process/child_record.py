@@ -59,5 +59,7 @@ def end_orphan(folder: Path) -> bool:
 
 def _find_start(pid: int) -> int:
     """When a living process began, in the system's own count; 0 where there is none."""
+    # 0 and less mean groups and everybody (kill(2)), 1 is the system's first process: a file that
+    # says so was not written by us.
     found = platform.process(pid) if pid > 1 else None
     return found.started if found is not None and found.alive else 0

@@ -29,6 +29,8 @@ class Dialogue:
         )
         self._tell = tell
         self._errors: deque[str] = deque(maxlen=_LAST)
+        # Standard error is read all the time: a program that fills that pipe (64 KiB, pipe(7))
+        # stops in the middle of its answer on the other one.
         self._hearing = threading.Thread(target=self._hear, name="dialogue", daemon=True)
         self._hearing.start()
 

@@ -154,10 +154,13 @@ def _managed(
     home = Path(environment.get("HOME") or "/nonexistent")
     if "poetry" in tools or (root / "poetry.lock").is_file():
         cache = home / ".cache" / "pypoetry" / "virtualenvs"
+        # Rebuilt as poetry's EnvManager makes it (name, then the first 8 letters of the path's
+        # digest): to ask poetry would start a tool, and this is read before anything is trusted.
         known = _UNFIT.sub("_", name.lower())[:_NAME_WIDTH]
         yield from _marked(cache, f"{known}-{_short(os.path.realpath(root))}-py*")
     if "hatch" in tools or (root / "hatch.toml").is_file():
         store = home / ".local" / "share" / "hatch" / "env" / "virtual"
+        # hatch takes the digest of the path as it is named, poetry of what it really is.
         yield from _marked(store, f"{name}/{_short(str(root))}/{name}")
 
 

@@ -52,6 +52,8 @@ class InteractiveProcess:
         assert first.stdin is not None  # both are pipes, as asked for
         assert first.stdout is not None
         self._input, self._output = first.stdin.fileno(), first.stdout.fileno()
+        # poll(2) promises room for a byte and not for a line: a blocking write would wait for a
+        # program that waits for us to hear it, and no cancel would be seen.
         os.set_blocking(self._input, False)
         self._heard = bytearray()
 

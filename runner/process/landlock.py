@@ -53,6 +53,8 @@ _READ = _EXECUTE | _READ_FILE | _READ_DIR
 # A rule about a file that holds a right of folders is refused with EINVAL: landlock_add_rule(2),
 # and landlock_append_fs_rule in security/landlock/fs.c.
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+# Making device nodes is handled and never allowed: with one of the disk (mknod(2)) a root would go
+# round every other rule.
 _EVERYTHING = (1 << 16) - 1 & ~(_MAKE_CHAR | _MAKE_BLOCK)
 _OF_DEVICES = _READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL_DEV
 _OF_SHARED_MEMORY = _READ_FILE | _WRITE_FILE | _MAKE_REG | _REMOVE_FILE | _TRUNCATE
@@ -154,6 +156,8 @@ class Landlock:
 
     def _rules(self, command: Command, own: Path) -> Iterator[tuple[str, int]]:
         """Paths with what may be done at and below them."""
+        # Rules only add: there is none that takes a right away below a folder that is allowed, so
+        # what is closed must not lie below anything that is yielded here.
         environ, place = command.environment, command.place
         shown = real(place.shown)
         yield str(place.tree), _READ if command.reads_only else _EVERYTHING
@@ -164,6 +168,7 @@ class Landlock:
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         yield from _of_the_machine(where, str(shown), self.read)
         if command.network is not Network.NO:
+            # Where systemd-resolved is, this is a link into /run, which is hidden as a whole.
             yield os.path.realpath("/etc/resolv.conf"), _READ
 
 
@@ -220,6 +225,8 @@ def probe(read: tuple[Path, ...]) -> Landlock | str:
             ruleset = syscalls.new_ruleset(_WRITE_FILE, 0, 0, version)
             syscalls.restrict_self(ruleset)
             os.close(ruleset)
+            # Opening this device for writing does nothing and succeeds, for any user, where no rule
+            # holds: so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
             said.append("" if code else f"it let a write pass: {words!r}")
         except OSError as problem:

@@ -67,12 +67,17 @@ def ulimits(limits: Limits) -> str:
 
     No value is above what this process itself may use, so that `ulimit` never fails.
     """
+    # A core file (core(5)) holds the memory of a process, keys in it too, and would lie in the
+    # tree.
     settings = ["ulimit -c 0"]
     wanted = (
         ("n", limits.open_files, resource.RLIMIT_NOFILE, 1),
         ("f", limits.file_size, resource.RLIMIT_FSIZE, _BLOCK),
         ("v", limits.memory, resource.RLIMIT_AS, _KILOBYTE),
         ("t", limits.cpu, resource.RLIMIT_CPU, 1),
+        # Since Linux 4.7 this counts private anonymous mappings, too (getrlimit(2)), not only
+        # brk(2): so it bounds what an allocator takes, of each process, where there is no cgroup
+        # for all.
         ("d", limits.together, resource.RLIMIT_DATA, _KILOBYTE),
     )
     settings += [
@@ -114,6 +119,8 @@ def find_device(tree: Path) -> str:
     except OSError:
         return ""
     major, minor = os.major(number), os.minor(number)
+    # Major 0 is given to mounts without a device: tmpfs, overlay, btrfs (devices.txt in the kernel
+    # documentation). No io controller knows such a number.
     if not major:
         return ""
     known = Path(f"/sys/dev/block/{major}:{minor}")

@@ -52,9 +52,12 @@ def floor(home: str, *, sized: bool) -> tuple[str, ...]:
     """The machine, read-only, with kernel controls closed and personal places empty."""
     size = ("--size", str(_ROOM)) if sized else ()
     options = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    # What `--dev` makes is a tmpfs without a bound: files written beside its nodes would be memory.
     options += [*size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108 - its own
     for path in filter(os.path.exists, _CONTROLS):
         options += ["--ro-bind", path, path]
+    # What we can neither read nor write, a command with no more rights than ours cannot either:
+    # mounts are for what they hide.
     for path in filter(_readable, MASKED):
         options += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]  # noqa: PTH112 - text
     roots = find_hidden_folders(home)
@@ -109,6 +112,8 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
 def resolver() -> tuple[str, ...]:
     """What /etc/resolv.conf points to, which systemd keeps in /run."""
     target = os.path.realpath("/etc/resolv.conf")
+    # A bind of the link itself would show a link: what it leads to has to be there, in a /run that
+    # is otherwise empty.
     return ("--ro-bind-try", target, target) if target.startswith("/run/") else ()
 
 
@@ -181,6 +186,7 @@ def _below(path: str, roots: Iterable[str]) -> bool:
 
 
 def _readable(path: str) -> bool:
+    # /proc/sysrq-trigger can be written and not read: to ask for one right alone would pass it by.
     return os.access(path, os.R_OK) or os.access(path, os.W_OK)
 
 
@@ -212,6 +218,8 @@ def _open_in(folder: str, closed: frozenset[str]) -> list[str]:
     except OSError:
         return []
     for entry in entries:
+        # A rule is about the file that a link leads to, so one in an open folder would open what is
+        # closed; the target is given where it lies, if it is.
         if entry.is_symlink() or entry.path in closed:
             continue
         if any(path.startswith(entry.path + "/") for path in closed):

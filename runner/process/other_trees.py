@@ -35,6 +35,8 @@ SECONDS = 0.1
 MOST = 256
 """Trees that are hidden: each is a mount of its own at every start of a command."""
 _KEPT = "other-trees.json"
+# As login.defs(5) begins (UID_MIN), up to the one that stands for users who have no number in a
+# namespace (user_namespaces(7)).
 _FIRST_PERSON, _NOBODY = 1000, 65534
 """Numbers of users who are people."""
 _NEVER_IN = frozenset({".git", "node_modules", "proc", "sys", "dev", "lost+found"})
@@ -106,6 +108,8 @@ def _folders_in(folder: str) -> Iterator[str]:
 
 
 def _is_tree(path: str) -> bool:
+    # A folder or a file: a worktree and a submodule have a `gitdir:` line there
+    # (gitrepository-layout(5)).
     return os.path.lexists(f"{path}/.git")
 
 
@@ -227,6 +231,9 @@ def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
 def _find_linked_packages(root: Path) -> Iterator[str]:
     """What packages of a Python environment are only links to: `.pth`, editable installs."""
     for packages in root.glob("lib*/python*/site-packages"):
+        # A line of a `.pth` that is a path is put on sys.path (the site module); pip tells an
+        # editable install in direct_url.json (PEP 610), setuptools maps one in a finder
+        # `__editable__` (PEP 660).
         for file in packages.glob("*.pth"):
             yield from (line for line in _text(file).splitlines() if line[:1] == "/")
         for file in packages.glob("*.dist-info/direct_url.json"):
@@ -234,6 +241,8 @@ def _find_linked_packages(root: Path) -> Iterator[str]:
                 yield from _file_url(told)
         for file in packages.glob("__editable__*.py"):
             yield from re.findall(r"['\"](/[^'\"\n]+)['\"]", _text(file))
+    # The interpreter of such an environment is a link, and its standard library lies below `home`
+    # (PEP 405): hidden, no Python starts.
     if (root / "pyvenv.cfg").is_file():
         yield from re.findall(r"(?m)^(?:home|executable)\s*=\s*(/.+)$", _text(root / "pyvenv.cfg"))
 

@@ -76,6 +76,8 @@ class Output:
             window = b"".join(rest)
             known = self._known_secrets
             self._keep_ends(redact_end(window, len(window) - LEAD, known, whole=True))
+        # All of it is there, so it is redacted as one stream: a key that lies across the two halves
+        # would look like none in either.
         elif self._redactor:
             for block in rest:
                 self._store(self._redactor.feed(bytes(block)))
@@ -110,6 +112,8 @@ class Output:
         self.size += len(clean)
         self._digest.update(clean[:room])
         if room:
+            # A hash cannot be taken back to an earlier byte: should the middle be lost, it goes on
+            # from here.
             self._digest_of_first = self._digest.copy()
         self._digest.update(clean[room:])
         if clean[room:]:

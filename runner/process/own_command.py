@@ -38,6 +38,8 @@ class OwnCommand:
         stays: bool = False,
         stdin: BinaryIO | None = None,
     ) -> None:
+        # -P: without it `-m` puts the working folder first on sys.path, and a `runner.py` of the
+        # repository would run with our rights in our place.
         argv = (sys.executable, "-P", "-m", "runner", *words)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `forget`
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - likewise
@@ -51,6 +53,8 @@ class OwnCommand:
                 stdout=self._output,
                 stderr=self._errors,
                 start_new_session=stays,
+                # A group of its own at least: Ctrl-C goes to the whole group of the terminal
+                # (termios(3), ISIG), and this command is ended by us alone.
                 process_group=None if stays else 0,
             )
         except BaseException:

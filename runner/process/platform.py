@@ -103,6 +103,7 @@ def _of_words(words: tuple[int, str, str, int, int, float] | None) -> Process | 
 def is_there(pid: int) -> bool:
     """Whether a process of this number is there, anybody's, dead but not fetched ones too."""
     try:
+        # Signal 0 is only the check (kill(2)); EPERM says that it is there and somebody else's.
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
@@ -194,6 +195,8 @@ def adopt_orphans() -> bool:
     import ctypes
 
     try:
+        # prctl(2) is Linux's: elsewhere the C library has no such name, which is what
+        # AttributeError says.
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     except AttributeError:
         return False
@@ -201,6 +204,8 @@ def adopt_orphans() -> bool:
 
 def open_exit(pid: int) -> int | None:
     """A descriptor that can be read from when the child has ended; None where there is none."""
+    # Since Linux 5.3, and filters of older container engines answer it with EPERM: having the name
+    # is no promise that it works.
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
     try:
@@ -265,6 +270,8 @@ def file_system_of(path: Path) -> str:
     real = os.path.realpath(path)
     found = (0, "")
     for line in os.fsdecode(_read("/proc/self/mountinfo")).splitlines():
+        # The optional fields before the dash are any number (proc(5), mountinfo), so what follows
+        # cannot be counted from the front; and a blank in a path is written as \040.
         before, _, after = line.partition(" - ")
         words = before.split()
         if len(words) <= _MOUNTED or not after:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 PROGRAM = Path("/usr/bin/sandbox-exec")
 """The system's own; one that a PATH names might be anybody's."""
 _SYSTEM = (
+    # Written as /private/…: /etc, /tmp and /var are links on macOS, and a profile is compared with
+    # the path behind them.
     *("/usr", "/bin", "/sbin", "/System", "/opt", "/Library/Developer", "/Library/Frameworks"),
     *("/Library/Apple", "/Library/Java", "/Applications/Xcode.app", "/private/etc"),
     *("/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link"),

@@ -62,6 +62,8 @@ def ask_for_secret(
     until = effects.monotonic() + seconds
     while True:
         try:
+            # Called again after a timeout it goes on without losing output (the subprocess module
+            # promises that); so a cancel is seen between.
             said, _ = asked.communicate(timeout=_POLL)
         except subprocess.TimeoutExpired:
             if cancelled() or effects.monotonic() > until:

@@ -215,6 +215,8 @@ class Course:
 
     def _result(self, ended: Ended, left: int) -> Ran:
         began = self._asked
+        # First of all: it waits for the proxy's threads and reads the groups' counters, which
+        # `reached` and `processor` tell afterwards.
         code = self._child.close()
         spent = self._child.processor if ended is Ended.EXITED else None
         report = self._child.report

@@ -24,6 +24,8 @@ _PATH_BENEATH = 1
 
 @lru_cache(maxsize=1)
 def _libc() -> ctypes.CDLL:
+    # Without it errno is that of whatever the interpreter called last; with it ctypes keeps a copy
+    # for each thread, taken right behind the call.
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -55,6 +57,8 @@ def give_up_privileges() -> None:
     # Dropping from the bounding set takes CAP_SETPCAP, which the last line here gives up; whoever
     # is not root has it not, and nothing to drop: capabilities(7).
     if os.geteuid() == 0:
+        # Asked of the kernel and not of a header: a number above its last one is EINVAL, one below
+        # that was left out would stay (prctl(2), PR_CAPBSET_DROP).
         for number in range(_last_capability() + 1):
             _prctl(_PR_CAPBSET_DROP, number, ctypes.c_ulong(0), "capability bounding set")
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, ctypes.c_ulong(0), "ambient set")

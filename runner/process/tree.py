@@ -111,6 +111,8 @@ class Tree:
         until = time.monotonic() + _KILLING
         while members := self.members():
             with suppress(ProcessLookupError, PermissionError):
+                # One call ends all of the group, those too that were forked after `members` looked
+                # (kill(2)).
                 os.killpg(self.first.pid, signal.SIGKILL)
             _signal(members, signal.SIGKILL)
             if time.monotonic() > until:
@@ -127,6 +129,8 @@ class Tree:
         if self.first.returncode is not None:
             return
         try:
+            # Of this child alone: RUSAGE_CHILDREN of getrusage(2) adds up all commands of this
+            # process, and several run at once.
             _, status, used = os.wait4(self.first.pid, 0)
         except ChildProcessError:  # somebody fetched it: Popen knows what to say then
             self.first.wait()
@@ -209,6 +213,8 @@ def end_marked(prefix: str) -> int:
 def _adopt_orphans() -> None:
     """Become the parent of orphaned descendants; where that is refused, groups must do."""
     global _adopting, _adopts  # noqa: PLW0603 - set once per process, and again after a fork
+    # PR_SET_CHILD_SUBREAPER is not inherited over fork(2), prctl(2): a process that was forked has
+    # to ask for it again.
     if _adopting != os.getpid():
         _adopts = platform.adopt_orphans()
         _adopting = os.getpid()
@@ -223,6 +229,8 @@ def _orphans() -> list[Process]:
     own = os.getsid(0)
     found = []
     for pid in platform.children(os.getpid()):
+        # Only a look, never waitpid(-1): that would fetch children of other threads, whose exit
+        # codes are then lost to them.
         child = None if pid in _running else process(pid)
         if child is None or child.session == own:
             continue
@@ -262,6 +270,8 @@ def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
 
 
 def _mark_of(pid: int) -> str:
+    # What it was started with, not what it set since (proc(5), environ): so a child's mark is its
+    # parent's, and only execve(2) with another environment takes it off.
     variables = b"\0" + environment(pid)
     _, found, rest = variables.partition(f"\0{MARK}=".encode())
     return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else ""

@@ -20,6 +20,8 @@ _NO_PROXY = "localhost,127.0.0.1,::1"
 def main() -> int:
     """`doorway.py DESCRIPTOR PROGRAM ARGUMENT…`; gives an exit code only where it fails."""
     os.environ.update(_variables(_open_port(int(sys.argv[1]))))
+    # What is ignored stays so over execve(2): `yes | head` would go on for ever, and ulimit's end
+    # of a file that is too large would be an error code that many programs do not look at.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # as this interpreter has them, not a shell
         signal.signal(ignored, signal.SIG_DFL)
     try:
@@ -35,6 +37,9 @@ def _open_port(descriptor: int) -> int:
         socket.socket(fileno=descriptor) as outside,
         socket.create_server(("127.0.0.1", 0), backlog=_WAITING) as listener,
     ):
+        # A socket belongs for ever to the network namespace that it was made in
+        # (network_namespaces(7)), whoever accepts on it: so the proxy answers in here and dials out
+        # there.
         socket.send_fds(outside, [b"\0"], [listener.fileno()])
         return int(listener.getsockname()[1])
 

@@ -74,6 +74,7 @@ class Proxy:
         with server:
             if request.is_tunnel:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n" + said)
+            # What follows the body would be a second request, to a host that nobody weighed.
             rest = rest[: request.body]
             server.sendall(rest)
             if door.keep(server):
@@ -124,6 +125,8 @@ def parse_request(head: bytes) -> Request:
     """What a request asks for. Raises Refused for one that is none to a proxy."""
     first, *lines = head.split(b"\r\n")
     match = _REQUEST.fullmatch(first)
+    # A bare LF, a bare CR or a folded line is read in two ways by two servers: request smuggling
+    # (RFC 9112, sections 2.2, 5.2 and 11.2).
     if match is None or any(b"\n" in line or b"\r" in line or line[:1] in b" \t" for line in lines):
         raise Refused(400, "that is no request to a proxy")
     method, target = match[1].decode(), match[2].decode("latin-1")
@@ -144,6 +147,8 @@ def _body(headers: tuple[bytes, ...]) -> int:
     told = [line.partition(b":") for line in headers]
     if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in told):
         raise Refused(411, "the length of the body must be told")
+    # Several lengths that differ are an error and not a choice (RFC 9112, section 6.3): one of the
+    # two servers would take the rest for another request.
     sizes = {size.strip() for name, _, size in told if name.strip().lower() == b"content-length"}
     if len(sizes) > 1 or not all(_SIZE.fullmatch(size) for size in sizes):
         raise Refused(400, "the length of the body is told in two ways, or in none")
@@ -162,11 +167,14 @@ def _place(authority: str, default: int) -> tuple[str, int]:
     match = _AUTHORITY.fullmatch(authority)
     if match is None:
         raise Refused(400, "that names no host")
+    # `host.` is the same host (RFC 1034, section 3.1): without this it would pass by a list of
+    # names.
     return match[1].lower().removesuffix("."), int(match[2] or default)
 
 
 def _answer(status: int, why: str) -> bytes:
     """An answer that ends the connection, the reason in its first line, which tools show."""
+    # The words hold what the program asked for: a line end in them would be a header of ours.
     text = "".join(letter if letter.isprintable() else "?" for letter in why)
     body = f"runner: {text}\n".encode("ascii", "replace")
     first = f"HTTP/1.1 {status} {text}".encode("ascii", "replace")

@@ -64,6 +64,8 @@ class EgressServer:
             waiting = tuple(self._open)
         for each in waiting:
             with suppress(OSError):
+                # Not close(2): that leaves a thread waiting which is in accept or recv on it;
+                # shutdown(2) wakes it.
                 each.shutdown(socket.SHUT_RDWR)
         until = effects.monotonic() + _PATIENCE
         for thread in tuple(self._threads):
@@ -95,6 +97,8 @@ class EgressServer:
             return
         try:
             while True:
+                # Before accept: who waits for room waits in the kernel's queue, and not in a thread
+                # of ours.
                 self._room.acquire()
                 try:
                     found, _ = listener.accept()

@@ -26,10 +26,14 @@ else:
 _SECONDS = 20.0
 """For one connection to be made, or for a proxy's answer."""
 _ANSWER = 16384
+# A list of our own: what `ipaddress` holds for private differs by version of Python (CPython
+# gh-113171, CVE-2024-4032).
 _PRIVATE = (
     # RFC 6890 and the registries it began, but for addresses that only documents use
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3"),
+    # Each can carry an IPv4 address, 127.0.0.1 too: RFC 4291 (compatible), 6052 and 8215 (NAT64),
+    # 3056 (6to4), 4380 (Teredo).
     *("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
     *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0/96"),
 )
@@ -76,6 +80,8 @@ class UpstreamConnector:
 
     def _addresses(self, request: Request) -> list[str]:
         """The addresses of a host that may be reached: each is looked at, then used as it is."""
+        # Resolved once, and the number is dialled that was looked at: a second question could be
+        # answered with a private address (DNS rebinding).
         found = list(dict.fromkeys(_resolve(request.host, request.port)))
         if self._registries.is_named(request.host, request.port):
             return found
@@ -108,6 +114,7 @@ class UpstreamConnector:
 
 def is_private(address: str) -> bool:
     """Whether an address means this machine or a network behind it."""
+    # getaddrinfo(3) gives a link-local address with its zone (RFC 4007, section 11).
     found = ipaddress.ip_address(address.partition("%")[0])
     return any(
         found in network for network in _private_networks() if network.version == found.version
