@@ -105,6 +105,8 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     _put(git / "info" / "exclude", _exclude_lines(lender, shares))
     _put(git / "objects" / "info" / "alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
+        # Without the list git follows parents that are not there, and calls the repository broken
+        # (git's shallow documentation).
         _put(git / "shallow", lender.shallow.read_bytes())
     else:
         (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
@@ -122,6 +124,8 @@ def lend(
         branch.write_text(commit + "\n")
     (inner / "index").write_bytes(index.read_bytes())
     times = index.stat()
+    # Its time is evidence: an entry as new as the index may have changed unseen (racy git), and a
+    # newer copy would call all of them clean.
     os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
 
 

@@ -63,6 +63,8 @@ class CloneCache:
         for one in found[:-1]:  # the newest one stays, however large
             if sum(sizes.values()) <= self.most:
                 break
+            # One that is in use is newer than its time says: who clones from it sets that at the
+            # end.
             with suppress(BlockingIOError), _lock(one, fcntl.LOCK_NB):
                 shutil.rmtree(one, ignore_errors=True)
                 del sizes[one]
@@ -71,6 +73,8 @@ class CloneCache:
 @contextmanager
 def _lock(mirror: Path, more: int = 0) -> Iterator[None]:
     """One process at a time has a copy. Raises BlockingIOError with LOCK_NB."""
+    # Beside the copy and never taken away: a lock in the folder would go with it, and two could
+    # hold two files of one name.
     path = mirror.with_suffix(".lock")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -110,6 +110,8 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
 
     `old` None: the branch must not exist yet. HEAD elsewhere than in `head`: nothing moves.
     """
+    # Asked again right before the swap: update-ref compares what the branch is on, and says nothing
+    # of HEAD having been switched to another branch meanwhile.
     now = (read_head if head.beneath else find_head)(repo.folders.top)
     if (now.ref, now.detached, now.commit) != (head.ref, head.detached, old):
         return False
@@ -137,6 +139,8 @@ def _move_branch(repo: Repository, head: Head, old: str | None, new: str, why: s
     is_branch = head.ref.startswith("refs/heads/") and old is not None
     if not (is_branch and repo.is_plain() and all(map(_is_plain_file, logs))):
         return None
+    # Two looks at the same: this one decides who does the work, the one below, under both locks,
+    # whether it may be done.
     if not all(_is_plain_file(file) and _holds(file, said) for file, said in known):
         return None
     entry = b"%b %b %b\t%b\n" % (str(old).encode(), new.encode(), _who(repo), why.encode())
@@ -208,10 +212,14 @@ def _stream(
         else:
             yield b"M %o inline %b\ndata %d\n" % (change.mode, path, len(change.content))
             yield change.content + b"\n"
+    # The ref is only lent to fast-import, which commits to nothing else: a reset to zeros takes it
+    # away in the same stream, so a crash leaves no name behind.
     yield b'\nget-mark :1\nls :1 ""\nreset %b\nfrom %b\n\ndone\n' % (ref, repo.zeros().encode())
 
 
 def _deletions_first(changes: Iterable[Written]) -> list[Written]:
+    # A file may become a folder: put before the deletion of the file, `a/b` would be taken away
+    # with `a` (git-fast-import(1), filedelete and filemodify).
     return sorted(changes, key=lambda change: (change.content is not None, change.path))
 
 
@@ -236,6 +244,8 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> Com
         GIT_COMMITTER_EMAIL=who.email,
     )
     onto = ("-p", made.parent) if made.parent else ()
+    # Made once more by git, since a signature is over the commit's own bytes and stands within them
+    # (gitformat-signature(5)).
     answer = said.ask("commit-tree", "-S", *onto, made.tree, stdin=message.encode())
     if answer.exit:
         raise RunnerError(

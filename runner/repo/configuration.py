@@ -140,12 +140,16 @@ class Configuration:
 
 def read_configuration(git: Git) -> Configuration:
     """Ask git for its configuration; this runs nothing."""
+    # With scopes, since the same key is a person's wish in their own file and a stranger's in the
+    # clone's.
     fields = text(git.run("config", "--list", "--show-scope", "-z")).split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
     return Configuration(tuple(_parse_entry(scope, entry) for scope, entry in pairs))
 
 
 def _parse_entry(scope: str, entry: str) -> Said:
+    # In -z form the key ends with a newline, and there is none where the key has no value
+    # (git-config(1)), which means true.
     key, given, value = entry.partition("\n")
     return Said(scope, key, value if given else "true")
 

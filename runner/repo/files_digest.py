@@ -65,6 +65,7 @@ def _as_kept(message: str) -> str:
 
 def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequence[str]]) -> str:
     told = hashlib.sha256()
+    # Ended by NUL, which no path holds: two lists of files never read the same.
     for path, (mode, sha) in sorted(files.items()):
         told.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
     for name in _SAID:

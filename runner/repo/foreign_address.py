@@ -79,6 +79,8 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
             hint=f"{credential}=… in the environment of whoever builds {address}",
         )
     parts = urlsplit(address)
+    # git runs a helper that begins with `!` in a shell (gitcredentials(7), CUSTOM HELPERS), which
+    # looks the variable up only then.
     helper = f'!f() {{ echo username=x-access-token; echo "password=${credential}"; }}; f'
     count = int(environ.get("GIT_CONFIG_COUNT", "0") or 0)
     return {
@@ -126,6 +128,8 @@ def clone_address(
 
     What `mirror` has of it is copied from there. Raises RunnerError with what git says.
     """
+    # Dissociated: a clone that borrows loses objects when the copy is trimmed (git-clone(1), the
+    # note of --shared).
     borrowed = ("--reference", str(mirror), "--dissociate") if mirror else ()
     effects.make_folder(place.parent, mode=0o700)
     new = place.parent / f"new-{effects.new_id()}"
@@ -193,6 +197,8 @@ def _ask(
         "GIT_ALLOW_PROTOCOL": PROTOCOLS,
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
+        # Looked for upwards a repository could be found that holds the cache folder itself, with
+        # settings of its own.
         "GIT_CEILING_DIRECTORIES": os.path.realpath(folder),
         "GIT_DIR": str(folder / "none"),
     }

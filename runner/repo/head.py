@@ -128,6 +128,8 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
     folders = folders or find_git(root)
     if folders is None:
         raise RunnerError("this folder is in no git repository", where=str(root), hint="git init")
+    # Refs are then no files, and HEAD is a stub that says `ref: refs/heads/.invalid` (git's
+    # reftable documentation).
     if os.path.isdir(f"{folders.common}/reftable"):  # noqa: PTH112 - asked for every task
         return _ask_head(folders)
     said = _head_text(folders.git)
@@ -142,6 +144,8 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
 def read_ref(folders: Folders, ref: str) -> str | None:
     """The commit that a ref of this repository points to, or None; not for reftable."""
     for _ in range(_DEPTH):
+        # In this order, as git has it: a loose ref is newer than the line of packed-refs that it
+        # hides (gitrepository-layout(5)).
         said = _loose(folders, ref) or _find_packed(folders, ref)
         if not said.startswith("ref:"):
             return said if _OBJECT.fullmatch(said) else None
@@ -180,7 +184,10 @@ def _head_text(git: Path) -> str:
 
 
 def _loose(folders: Folders, ref: str) -> str:
+    # Of each work tree its own; all other refs are shared (git-worktree(1), REFS).
     own = ref.startswith(("refs/bisect/", "refs/worktree/", "refs/rewritten/"))
+    # A ref named in HEAD is a path below the git folder: a HEAD of an unpacked clone may say
+    # anything.
     if ".." in ref.split("/"):
         return ""
     return _read(f"{folders.git if own else folders.common}/{ref}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _HEAD, _SUM, _FIXED = 12, 20, 62
 _MTIME, _MODE, _SIZE = 8, 24, 36
 """Where they stand in an entry, four bytes each."""
+# A submodule has no file whose time could hide a change: git asks the repository inside.
 _LINK = GITLINK.to_bytes(4)
 _VERSIONS = (2, 3)
 # The two flags are a person's word or sparse checkout's about a file (assume-valid; skip-worktree,
@@ -66,6 +67,8 @@ class IndexFile:
         """
         data = self._without_racy_sizes()
         pieces, copied, count = [], self.begins[0], len(self.begins) - 1
+        # Entries stand in the order of their names as unsigned bytes (gitformat-index(5)), so one
+        # walk copies what lies between them.
         for path, entry in sorted(entries.items()):
             self._require_no_clash(path, entry)
             there = len(self.at(path))
@@ -78,6 +81,8 @@ class IndexFile:
         pieces.append(data[copied : self.begins[-1]])
         pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
         whole = b"".join((self.data[:8], count.to_bytes(4), *pieces))
+        # The last twenty bytes are the digest of all before them; `git fsck` compares it
+        # (read-cache.c, verify_hdr), and so do we when we read.
         return whole + hashlib.sha1(whole, usedforsecurity=False).digest()
 
     def _without_racy_sizes(self) -> bytes:
@@ -90,6 +95,8 @@ class IndexFile:
 
     def _require_no_clash(self, path: bytes, entry: TreeEntry | None) -> None:
         """No file where the path has a folder, no folder at the path: git sorts those out."""
+        # `a` and `a/b` cannot both be there: git takes the one away for the other, with all that is
+        # below it, and asks nobody.
         inside = self._place(path + b"/")
         last = inside == len(self.begins) - 1
         if entry and not last and self._name(inside).startswith(path + b"/"):
@@ -171,6 +178,8 @@ def _names_of_extensions(data: bytes, at: int, end: int) -> Iterable[bytes]:
 
 
 def _format_entry(path: bytes, entry: TreeEntry) -> bytes:
+    # Times, device, inode, owner and size are left zero: no file looks like that to stat(2), so git
+    # compares the content itself.
     fixed = struct.pack(
         ">24xI12x20sH", entry.mode, bytes.fromhex(entry.sha), min(len(path), _LENGTH)
     )

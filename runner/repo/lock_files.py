@@ -45,6 +45,7 @@ class LockFile:
 
         Raises UnusualError where a file cannot have two names, and OSError.
         """
+        # On the file system of the lock itself: link(2) gives a file no second name on another one.
         folder = git / _OURS
         folder.mkdir(exist_ok=True)
         own = folder / f"{effects.new_id()}-{quote(name, safe='')}"

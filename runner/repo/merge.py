@@ -133,6 +133,8 @@ def _content(sides: _Sides, entry: TreeEntry | None) -> bytes | None:
 
 def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
     """The merged bytes, or None on conflict or for binary content. Raises GitError."""
+    # git-merge-file(1) says 255 for binary files, as for any error; so they are told apart here
+    # first.
     if any(b"\0" in content[:_LOOKED_AT] for content in (ours, base, theirs)):
         return None
     with tempfile.TemporaryDirectory(dir=git.folder) as folder:

@@ -201,6 +201,8 @@ class Objects:
         beside = folder / f"tmp_obj_{os.getpid()}_{name[2:10]}"  # `git gc` removes what is left
         beside.unlink(missing_ok=True)
         try:
+            # The header is compressed with the content ("Git Internals - Git Objects"); the name is
+            # the digest of both before that, so any level of compression gives the same object.
             _write(beside, zlib.compress(_whole(kind, content), 1))
             effects.step("replace", path)
             os.replace(beside, path)
@@ -247,4 +249,6 @@ def _tree_content(entries: Entries) -> bytes:
 
 def _place(item: tuple[bytes, TreeEntry]) -> bytes:
     name, entry = item
+    # As base_name_compare in git's read-cache.c: in another order `git fsck` says treeNotSorted,
+    # and a look-up by halving passes a name by.
     return name + b"/" if entry.mode == FOLDER else name

@@ -189,4 +189,5 @@ def _find_clashes(new: Iterable[str], known: Mapping[str, str]) -> dict[str, str
 
 
 def _fold_case(path: str) -> str:
+    # HFS+ and APFS take `é` in one and in two characters for the same name as well.
     return unicodedata.normalize("NFC", path).casefold()

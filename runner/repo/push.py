@@ -57,6 +57,8 @@ def prepare_push(
     """
     address = address_of(repository, remote)
     names = [f"{repository.git.line('rev-parse', '--verify', ref)}:{ref}" for ref in refs]
+    # A configuration may name another program for that end (remote.<name>.receivepack,
+    # git-config(1)), which for a path is this machine: said here it is git's own.
     words = ("push", "--porcelain", "--no-recurse-submodules", "--receive-pack=git-receive-pack")
     effects.step("push", address)
     with _apart(repository, (*words, "--", address, *names), environ) as push:
@@ -126,6 +128,8 @@ def address_of(repository: Repository, remote: str) -> str:
     )
     address = said[-1] if said else ""
     hint = f"git remote set-url --push {remote} ADDRESS"
+    # What begins with a dash is an option to somebody on the way (CVE-2017-1000117: a host that ssh
+    # took for one).
     if not address or address.startswith("-"):
         raise _make_refusal(f"the remote {remote!a} has no address", hint)
     helper = _HELPER.match(address)
@@ -135,6 +139,8 @@ def address_of(repository: Repository, remote: str) -> str:
     if folder is None:
         return address
     there = Path(os.path.realpath(repository.root / folder))
+    # A folder of the clone as a remote: git would run in it, by its configuration and with its
+    # hooks, what came along when it was unpacked.
     if there.is_relative_to(repository.folders.top):
         raise _make_refusal(f"the address of {remote!a} is inside this repository", hint)
     return str(there)
@@ -156,6 +162,8 @@ def own_text(configuration: Configuration) -> str:
     return "".join(
         _entry(one.key, one.value)
         for one in own
+        # What they include is in `said` already, and a condition (gitdir:) would be asked of the
+        # wrong folder here.
         if not one.key.startswith(("include.", "includeif."))
     )
 

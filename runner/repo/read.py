@@ -111,6 +111,8 @@ class Repository:
         places = (self.folders.common / "config", self.folders.git / "config.worktree")
         found = tuple(map(signature, places))
         newest = max(at.newest for at in found) / 1e9
+        # A file that was written within a tick of the clock may be written once more and look the
+        # same.
         return found if abs(time.time() - newest) > TICK else None
 
     # --- what is there now ---
@@ -180,6 +182,7 @@ class Repository:
     def blob(self, treeish: str, path: str) -> bytes | None:
         """Bytes of a file in a commit or tree, as git stores them; None when there is none."""
         whole = self.prefix.whole(path)
+        # The reader is asked line by line, so such a name would be two questions.
         if "\n" in whole:
             entry = self.tree_entries(treeish, (path,)).get(path)
             name = entry.sha if entry else ""

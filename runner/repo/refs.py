@@ -81,6 +81,8 @@ def draft(
 def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
     """Make the branch, and note beside it what it was made of, in one transaction."""
     names = (f"refs/heads/{branch}", f"{_DRAFTS}/{task}/{branch}")
+    # One transaction (git-update-ref(1), --stdin): a branch without its note would be taken for a
+    # person's own and stay for ever.
     lines = "".join(f"create {name} {commit}\n" for name in names)
     git = repo.git.with_settings(DURABLE)
     git.run("update-ref", "-m", "runner: keep", "--stdin", stdin=lines.encode())
@@ -98,6 +100,8 @@ def drop_drafts(repo: Repository, task: str) -> None:
         branch = f"refs/heads/{ref.removeprefix(noted)}"
         lines = f"delete {ref} {commit}\n"
         if repo.resolve(branch) == commit and not _is_checked_out(repo, branch):
+            # With the commit that was seen: a person who moves the branch at this moment keeps it,
+            # and the note as well.
             lines += f"delete {branch} {commit}\n"
         repo.git.with_settings(DURABLE).ask("update-ref", "--stdin", stdin=lines.encode())
 

@@ -169,6 +169,8 @@ class Remote:
             if answer.exit == 0:
                 return Swapped(Swap.DONE, {move.ref: move.new for move in moves if move.new})
             seen = self.read(*refs)
+            # A push may have arrived although its answer did not: what the refs are on now is the
+            # only word that counts.
             if all(seen.get(move.ref) == move.new for move in moves):
                 return Swapped(Swap.DONE, seen)
             if any(seen.get(move.ref) != move.old for move in moves):
@@ -195,6 +197,8 @@ class Remote:
             for move in moves
             if not move.is_branch
         ]
+        # An empty left side deletes (git-push(1)). No plus sign anywhere: a branch only goes
+        # forward, another ref only from where it was expected.
         names = [f"{move.new or ''}:{move.ref}" for move in moves]
         effects.step("push", self.address)
         return self._ask(

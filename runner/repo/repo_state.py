@@ -88,6 +88,8 @@ def describe_ongoing(git_dir: Path) -> str:
 
 def _status(git: Git, prefix: Prefix) -> tuple[tuple[DirtyFile, ...], tuple[str, ...]]:
     out = git.run(
+        # Version 2 and -z: its fields are promised to stay (git-status(1)), the ones for people are
+        # not.
         *("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"),
         *("--ignore-submodules=all", "--no-ahead-behind"),
     )

@@ -13,6 +13,8 @@ Settings: TypeAlias = "tuple[tuple[str, str], ...]"
 """Pairs of a git configuration key and its value."""
 
 SETTINGS: Settings = (
+    # Each of these names a program that git runs (core.fsmonitor for a mere `git status`), or
+    # changes what it says; a `.git/config` comes with any clone that is unpacked.
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.alternateRefsCommand", ""),
@@ -31,6 +33,8 @@ SETTINGS: Settings = (
     ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
     ("protocol.allow", "never"),
+    # A folder of a work tree can look like a bare repository with a configuration of its own, and
+    # git that starts there would follow it (git-config(1), safe.bareRepository).
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
 )
@@ -41,7 +45,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_ASKPASS": "",
     "GIT_EDITOR": ":",
     "GIT_LITERAL_PATHSPECS": "1",
+    # In a partial clone a look at a missing object asks the promisor remote, by whatever transport
+    # that names (git(1); CVE-2024-32004).
     "GIT_NO_LAZY_FETCH": "1",
+    # refs/replace may show other bytes under a name than those that hash to it (git-replace(1)).
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_PAGER": "cat",
     "GIT_SEQUENCE_EDITOR": ":",

@@ -125,13 +125,18 @@ def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
 def _unlock(folder: bytes) -> None:
     mode = stat.S_IMODE(os.lstat(folder).st_mode)
     if mode & _OWNER != _OWNER:
+        # rmdir and unlink need write and search on the folder and nothing of the file: caches of Go
+        # are read-only for their owner, too.
         os.chmod(folder, mode | _OWNER)
 
 
 # --- write files ----------------------------------------------------------------------
 
 
+# Each folder is opened from the one above it, never by a path: a command that puts a link in its
+# place between look and use is told so by ENOTDIR or ELOOP (openat(2), open(2)).
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Not blocking: to open a pipe that nobody writes to would wait for ever (fifo(7)).
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _USUAL = re.compile(rb"(?:(?!\.git)[\w+@=,. -]+/)*(?!\.git)[\w+@=,. -]+", re.IGNORECASE)
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -305,6 +310,7 @@ def signature(folder: Path) -> StatCache:
 
 
 def _row(found: os.stat_result) -> _Row:
+    # Not the mtime, which utimensat(2) sets to anything: tar, cp -p and a compiler cache do.
     return found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns
 
 

@@ -27,6 +27,8 @@ EMPTY = {
 }
 """Names of the empty tree, which git knows without an object (object-file.c)."""
 
+# NUL ends every path: without -z git quotes names as core.quotePath says (git-diff(1)), and a line
+# end in a name would be a new entry.
 _RAW = ("-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 _ARGUMENTS = 100_000
 """Characters of paths given to one process; Linux allows 2 MB in all."""
