@@ -63,9 +63,12 @@ def write_file(
     # and time, so that two writers never share one and a sweep can tell whose it was.
     beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     step("open", path)
+    # Exclusive: a link that somebody put under this name is not followed, open(2), O_EXCL.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:
+            # The umask took bits from what open(2) was given; a file that is replaced keeps its
+            # own.
             os.fchmod(descriptor, mode)
             append(descriptor, content, path)
             if durable:
@@ -73,6 +76,8 @@ def write_file(
         finally:
             os.close(descriptor)
         step("replace", path)
+        # No file system has a compare-and-swap of files: what is left is to look as late as can be,
+        # when all that takes time (the write, the fsync) is over.
         if expected is not None and not _holds(path, expected):
             beside.unlink()
             return False

@@ -92,6 +92,8 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     that makes no record, and NewerRecordError for a newer format.
     """
     line = line.rstrip(b"\n")
+    # Looked at before anything is parsed: what a torn write left may well be JSON, with a value
+    # that was cut short.
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if tail != b',"crc":"%08x"}' % crc32(body):
         raise BadRecordError("its checksum does not fit")
@@ -148,6 +150,7 @@ def read_noun(kind: Callable[..., N], fields: object) -> N:
 
 
 def _int(value: object) -> int:
+    # To isinstance a bool is a number, too, and `true` would be attempt 1.
     if type(value) is not int:
         raise TypeError(f"{value!r} is no whole number")
     return value

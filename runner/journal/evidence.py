@@ -108,6 +108,8 @@ _OWN = frozenset({"coverage", "integrity", "mutation"})
 def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
     """The whole evidence of a task that this journal saw become DONE; None for any other."""
     mine = [record for record in records if record.task == task.id]
+    # By spec and commit, and not simply the last: a task that was DONE, reopened and taken back to
+    # an older commit rests on the older record.
     done = next((one for one in reversed(mine) if _is_of(one, task)), None)
     evidence = evidence_of(task)
     if done is None or evidence is None or not isinstance(done.event, TaskDone):

@@ -23,6 +23,7 @@ def make_plain_folder(folder: Path) -> None:
 
     What is written through a link would be a file of the person's anywhere, with words of a plan.
     """
+    # Looked at before it is made: mkdir(2) through a link makes the folder wherever that leads.
     for path in (folder.parent, folder):
         if path.is_symlink():
             raise _in_the_way(str(path))

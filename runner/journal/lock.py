@@ -69,6 +69,8 @@ class RunLock:
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError):
+            # Before the lock goes with the descriptor: who reads the text afterwards must not find
+            # us in it.
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
@@ -76,6 +78,8 @@ class RunLock:
     def holder(self) -> Holder | None:
         """The run that is going on, or None. Asks without taking the lock."""
         try:
+            # Reading is enough: whoever only tried the lock would hold it for an instant, and a run
+            # that begins in that instant would be told that another one goes on.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None

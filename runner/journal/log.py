@@ -70,6 +70,8 @@ class Journal:
             with journal._lock():  # its own
                 journal._look()  # its own
             if journal._end == 0:  # its own
+                # A new file: its bytes are made durable by the first record, its name only by this
+                # (fsync(2)).
                 effects.fsync_folder(path.parent)
         except BaseException:
             journal.close()
@@ -94,11 +96,14 @@ class Journal:
         """
         with self._lock():
             self._catch_up()
+            # Number and time are taken under the lock, so that in the file both only grow.
             record = self._record(event, task, attempt, cause, origin)
             line = encode(record)
             self._write(line)
             self._seq = record.seq
             end = self._end
+        # Outside of the lock from here on: while a disk syncs, other threads and processes go on
+        # appending, and one fsync serves all of them.
         self._remember(record)
         if durable:
             self._sync(end)
@@ -252,6 +257,8 @@ class _Exclusive:
         self._descriptor = descriptor
 
     def __enter__(self) -> None:
+        # Both, in this order: flock(2) belongs to the open file, which all threads of this process
+        # share, so it keeps none of them from another.
         self._threads.acquire()
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -274,6 +281,7 @@ def _open(path: Path) -> int:
         if error.errno == errno.ELOOP:
             raise _not_plain(path) from error
         raise
+    # Asked of what was opened and not of the path, which may be something else by then.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _not_plain(path)

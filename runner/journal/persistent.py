@@ -118,5 +118,6 @@ class Building(Mapping[K, V]):
     def _open(self) -> list[dict[K, V]]:
         if self._buckets is None:
             start = self._start
+            # One empty dict for all: the first write to each of them copies it (`_owned`).
             self._buckets = [{}] * _BUCKETS if start is None else list(start._buckets)  # noqa: SLF001 # the two are one
         return self._buckets

@@ -111,6 +111,7 @@ def last_line(descriptor: int, size: int) -> tuple[int, bytes]:
         step = min(_STEP, start)
         start -= step
         tail = os.pread(descriptor, step, start) + tail
+        # But for the very last byte: that is the end of the line that is looked for.
         cut = tail.rfind(b"\n", 0, len(tail) - 1)
         if cut >= 0:
             return start + cut + 1, tail[cut + 1 :]

@@ -68,6 +68,8 @@ def _load(journal: Path, cache: Path) -> RunState:
 
 def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> None:
     """Keep the state folded up to `place`; a cache that cannot be written is no failure."""
+    # A state beside the place of another one would be taken up by every later run as if it were
+    # right.
     if state.seq != place.seq or place.seq == 0:
         return
     try:
@@ -204,6 +206,8 @@ def _read_review(kind: str, row: object) -> WriteReviewed | WriteRejected:
 
 def _text(items: Sequence[object]) -> bytes:
     if isinstance(items, Stored):
+        # What nobody looked into goes back as it came: at ten thousand tasks, reading and writing
+        # it would be most of the work.
         return items.text
     return dump(items).encode("utf-8", "backslashreplace") if items else b""
 

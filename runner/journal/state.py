@@ -238,6 +238,7 @@ class Folding:
         self._values.update(published_head=event.head, published_plan=event.plan)
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:
+        # The greatest and not the last: what another process wrote may be folded late.
         self._values["changes"] = max(self._now("changes"), event.number)
         for name in event.tasks:
             task = self._tasks.get(name)
@@ -332,6 +333,8 @@ def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
         names.pop(name, None)
 
 
+# Whatever becomes of a task ends its landing, but for a person's word: another process may append
+# that between a landing and its end, and recovery would look for nothing.
 _SETTLES_LANDING = frozenset(TASK_FOLDS) - {
     *(events.TaskApproved, TaskWaived, sessions.PlanProposed, sessions.PlanReviewed),
     *(sessions.PermissionAsked, sessions.PermissionAnswered),

@@ -56,11 +56,15 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
         answers=task.answers if same else (),
         tried=event.spec,
         last_attempt=max(task.last_attempt, record.attempt),
+        # Sessions in plan mode are counted downwards from -1, so that they use up no number of an
+        # attempt, which commits bear.
         plan_sessions=max(task.plan_sessions, -record.attempt),
         open_attempt=attempt,
         base=event.base,
         passed=None,
         patterns=event.patterns,
+        # Only a proof goes on with held bytes; any other attempt makes new ones, beside which the
+        # old must not land.
         held=task.held if event.mode == "prove" else None,
         landed=None,
         cause=record.id,
