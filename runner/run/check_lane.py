@@ -148,8 +148,12 @@ class CheckLane:
         """By the number of what is listened to."""
         self._files: dict[int, tuple[StatCache, frozenset[str]]] = {}
         self._selector = DefaultSelector()
+        # A pipe among what is selected: since PEP 475 a signal does not end a select, so whoever
+        # wants to be heard, a handler or a thread, writes a byte.
         self._bell, self._rope = os.pipe()
         os.set_blocking(self._bell, False)
+        # Full means that it rings already; a handler that waited for room would wait for the very
+        # thread that it interrupts.
         os.set_blocking(self._rope, False)
         self._selector.register(self._bell, EVENT_READ)
 

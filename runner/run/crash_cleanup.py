@@ -143,6 +143,8 @@ def sweep(root: Path, documents: Collection[str]) -> None:
     places = {root / path for path in documents}
     for folder in {place.parent for place in places}:
         for left in folder.glob(".*.tmp"):
+            # By the pattern and the document's name, and not `*.tmp`: editors leave such files,
+            # too.
             beside = _BESIDE.fullmatch(left.name)
             if beside and folder / beside["name"] in places:
                 effects.unlink(left)

@@ -79,6 +79,8 @@ def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
         raise ShapeError(
             f"its format is {number}, this side knows {FORMAT}: install the same version of runner"
         )
+    # Against what breaks on the way, not against who sends it: what an answer may say is held by
+    # `recheck`.
     if crc32(memoryview(data)[_START.size :]) != crc:
         raise ShapeError("its checksum does not fit")
     return _open_frame(data, length)

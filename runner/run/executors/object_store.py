@@ -26,6 +26,7 @@ _MOST_TREES = 8
 """How many trees a worker names when it lacks one: the newest are the nearest."""
 _REMEMBERED = 256
 _MANY_PACKS = 60
+# Without a ref every object is unreachable: one automatic gc would prune them all (git-gc(1)).
 _BARE = "[core]\n\trepositoryformatversion = {}\n\tbare = true\n[gc]\n\tauto = 0\n"
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
@@ -75,6 +76,8 @@ class Store:
     def take(self, pack: Pack) -> None:
         """Keep a pack and look whether the tree is whole with it. Raises GitError, OSError."""
         effects.step("git", "index-pack")
+        # --strict looks at each object as fsck does (git-index-pack(1)): a tree with `.git` or `..`
+        # in it never gets in, whoever sent it.
         self._git.run("index-pack", "--stdin", "--strict", stdin=pack.data)
         self._vouch(pack.makes)
 
@@ -98,6 +101,8 @@ class Store:
 
     def _vouch(self, tree: str) -> None:
         """Remember a tree, once git has found everything below it."""
+        # It walks to the last blob and fails where one is missing: a pack may be whole and the tree
+        # not.
         self._git.run("rev-list", "--objects", "--quiet", _check_name(tree))
         effects.step("write", self._whole / tree)
         (self._whole / tree).touch()
@@ -117,6 +122,8 @@ class Store:
         """Many packs make every look-up slow: put them into one now and then."""
         packs = sum(1 for _ in (self.objects / "pack").glob("*.pack"))
         if packs > _MANY_PACKS:
+            # With -k (git-repack(1), --keep-unreachable), since nothing here is reachable: without
+            # it the new pack would be empty and the old ones gone.
             self._git.ask("repack", "-a", "-d", "-k", "-q")  # nothing is lost where it fails
 
     def _lay_out(self) -> None:

@@ -69,6 +69,8 @@ def _is_named(repository: Repository, head: Head, commit: str) -> bool:
         if is_note and git.ask("notes", f"--ref={ref}", "list", commit).exit == 0:
             return True
     listed = text(git.run("worktree", "list", "--porcelain")).splitlines()
+    # The HEADs of linked work trees are in no list of refs: one that is detached on this commit
+    # shows here alone.
     heads = [line[5:] for line in listed if line.startswith("HEAD ")]
     if commit in heads:
         heads.remove(commit)  # the one here

@@ -115,6 +115,7 @@ def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
     folder = repository.folders.common / "refs/runner" / _TRIED
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
     for task in names:
+        # Beside a ref lies git's own lock while that is written, `<ref>.lock`, which is no task.
         if not is_open(task) and not task.endswith(".lock"):
             drop_tried(repository, task)
 

@@ -28,10 +28,15 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
     lock it however often we try: the same changes would be proven again without end.
     """
     if repository.publish is not None:
+        # The remote first: of a commit that is there alone the next run knows (the ref of what was
+        # last published); one that is here alone would have to be taken back from a person's
+        # branch.
         repository.publish(head, commit)
     for _ in range(_TRIES):
         if swap_branch(repository, head, head.commit, commit, why):
             return True
+        # Looked at before a lock is blamed: False from the swap says both, and only a lock is worth
+        # another try.
         now = repository.head() if head.beneath else repository.find_head()
         if (now.ref, now.commit) != (head.ref, head.commit):
             return False

@@ -270,6 +270,8 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
     # What `place` writes beside a file before the rename; no name of it is in any record.
     for path in event.paths:
         sweep_beneath(lander.root, path)
+    # By its trailers, and not by its name alone: after the crash a person may have rebased or
+    # amended what it left on the branch.
     found = (
         repository.find_landing(
             head.commit, open_landing.task, open_landing.attempt, since=event.parent or None

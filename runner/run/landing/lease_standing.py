@@ -76,6 +76,8 @@ class LeaseMemory:
 
     def time_unchanged(self, ref: str, value: str) -> float:
         """Seconds since this very value was first seen there."""
+        # CLOCK_MONOTONIC counts for the whole machine from its start (clock_gettime(2)): what one
+        # process kept another may compare, and no clock that is set moves it.
         known, now = self._read(), effects.monotonic()
         seen, at = known.get(ref, ("", now))
         if seen == value and at <= now:  # a machine that was started again counts from 0
@@ -127,6 +129,7 @@ def find_standing(
             own = bool(token) and (lease.token, lease.host) == (token, host_name())
             over = unchanged >= max(seconds, lease.patience)
             found.append(Standing(ref, value, lease, own, unchanged, over))
+    # Of two places the one decides that somebody else holds: it comes first.
     found.sort(key=lambda one: one.is_own or one.is_over)
     free = Standing(refs_of(branch)[0], None, Lease(), is_own=False, unchanged=0.0, is_over=True)
     return next(iter(found), free)

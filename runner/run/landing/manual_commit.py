@@ -178,6 +178,8 @@ class ManualCommit:
         if kept:
             keep_ref(self.repository, f"manual/left-{kept[:12]}", kept)
         git = self.repository.git.with_settings(DURABLE)
+        # The base first: without it the tip counts for nothing, so a crash in between lets go as
+        # well.
         git.run("update-ref", "-d", WAITING_BASE)
         git.run("update-ref", "-d", WAITING_TIP)
 

@@ -113,6 +113,8 @@ class PlanConflict:
             now = self.path.stat()
         except OSError:  # whoever writes statuses says so
             return
+        # With the inode: editors save by a rename, which shows even where time and size are the
+        # same.
         seen = (now.st_mtime_ns, now.st_size, now.st_ino)
         if seen == self._seen:
             return

@@ -100,6 +100,8 @@ def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list
     if not commits:
         return {}
     answer = repository.git.ask(
+        # --root: of the first commit, which has no parent, it would say nothing otherwise
+        # (git-diff-tree(1)).
         *("diff-tree", "--stdin", "--root", "-r", "-z", "--raw", "--no-renames"),
         *("--no-ext-diff", "--no-textconv", "--no-color"),
         stdin="".join(f"{commit}\n" for commit in commits).encode("ascii"),
@@ -171,6 +173,8 @@ def _find_kept_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, in
     """Lines of `old` that are in `new`, by their numbers there, from 0."""
     if old == new:
         return {line: line for line in range(len(old))}
+    # From 200 lines on the heuristic takes any line for junk that makes more than 1 % of a file,
+    # such as the blank ones (difflib's documentation; CPython gh-47235).
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return {
         block.a + step: block.b + step

@@ -156,6 +156,8 @@ def _write(repository: Repository, root: Path, head: Head, document: Document) -
         working = (root / document.path).read_bytes()
     except FileNotFoundError:
         return None
+    # From the commit and not from the work tree: what a person has edited there and not committed
+    # is theirs to commit.
     committed = repository.blob(head.commit, document.path) if head.commit else None
     if committed is None and not document.ours:
         return None

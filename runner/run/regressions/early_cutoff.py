@@ -187,6 +187,7 @@ def anew_since(
         if known.status is not Status.DONE:
             if one in needed or not _is_through(one, id_, state):
                 return None
+        # Texts that compare as times do: RFC 3339 in UTC, always with six digits.
         elif known.done_at > state.task(id_).done_at:
             found.append(one)
     return tuple(found)

@@ -96,6 +96,8 @@ def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
     if not moved:
         return Moved(lander.repository.head().commit or "")
     for one in links:
+        # The members before the tip: the open landing bears the tip's name, and as long as that is
+        # open a crash is completed with all of them (`note_members`).
         if one.own_commit and one is not tip:
             paths = tuple(change.path for change in one.outcome.changes)
             landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)

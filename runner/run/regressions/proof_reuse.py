@@ -95,6 +95,8 @@ def explain_reach(
     for row in outcome.observed:
         if row.path in changed:
             return f"{row.contract} ran {row.path}, which has changed"
+    # Transitive, whatever the settings say: here a dependent that was passed over would be a proof
+    # that nobody made.
     answer = judge(changes, knowledge, Width(Dependents.TRANSITIVE))
     if answer.doubts:
         return answer.doubts[0].text

@@ -55,6 +55,8 @@ def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = 
     """
     broken = victims(outcome.findings)
     branch = kept or drafts.keep_draft(books.repository, task, outcome)
+    # In this order: once the bytes are held, all that follows can be made again from them; a victim
+    # that was STALE first would wait for a change that nobody has.
     books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch)
     _block(task.id, outcome.findings, branch, books.ledger)
     for victim in broken:
