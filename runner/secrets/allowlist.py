@@ -109,6 +109,7 @@ def _read(row: object, number: int, where: str) -> Allowed:
     expires = row.get("expires")
     if missing:
         raise _bad(number, f"{', '.join(missing)} must be a text that is not empty", where)
+    # A datetime is a date to isinstance, and does not compare with one.
     if expires is not None and (isinstance(expires, datetime) or not isinstance(expires, date)):
         raise _bad(number, "expires must be a date such as 2027-01-31", where)
     return Allowed(**{name: str(text) for name, text in texts.items()}, expires=expires)

@@ -250,6 +250,7 @@ def _escape_forms(value: str) -> Iterator[bytes]:
     """As a string of JSON, plain ASCII or not; and as one inside of another."""
     for ascii_alone in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_alone)[1:-1]
+        # JSON may write a slash as `\/` (RFC 8259, section 7), and PHP does.
         for text in (once, once.replace("/", "\\/"), json.dumps(once)[1:-1]):
             yield text.encode("utf-8", "surrogatepass")
 
@@ -257,6 +258,7 @@ def _escape_forms(value: str) -> Iterator[bytes]:
 def _for_urls(plain: bytes) -> Iterator[bytes]:
     for text in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
         yield text.encode()
+        # The digits of a percent-encoding may be of either case (RFC 3986, section 2.1).
         yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text).encode()
 
 
@@ -266,6 +268,8 @@ def _in_base64(plain: bytes) -> Iterator[bytes]:
 
     yield b64encode(plain).rstrip(b"=")
     for before in range(3):
+        # Six bits a letter (RFC 4648, section 4): the ones at both ends that share bits with a
+        # neighbour look different each time.
         first = -(-8 * before // _BITS)
         last = 8 * (before + len(plain)) // _BITS
         letters = b64encode(b"\0" * before + plain)[first:last]

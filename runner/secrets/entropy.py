@@ -268,6 +268,8 @@ def is_encoded(value: str) -> bool:
 
 def _decode(value: str) -> bytes | None:
     try:
+        # Strictly: else it passes over letters that are none of base64, and nearly any text would
+        # be some.
         return binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
     except ValueError:  # no base64
         return None

@@ -51,6 +51,7 @@ def utf8(content: bytes) -> bytes:
     The patterns are ASCII, so bytes that are no UTF-8 need no decoding: they match nothing
     and hide nothing.
     """
+    # UTF-32 first: FF FE 00 00 begins with the mark of UTF-16.
     for mark, encoding in (*_UTF32.items(), *_UTF16.items()):
         if content.startswith(mark):
             return content[len(mark) :].decode(encoding, "replace").encode("utf-8", "replace")

@@ -73,6 +73,8 @@ class Place:
 def linear(expression: str) -> Regex:
     """`expression` compiled by RE2 for bytes; costs the import of `re2` the first time."""
     options = re2.Options()
+    # One byte is one letter: places are bytes of the text, and what is no UTF-8 cannot end a
+    # search.
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MEMORY
     options.log_errors = False
@@ -114,6 +116,7 @@ def _values(shape: Shape, text: bytes) -> Iterator[tuple[int, int]]:
         start, end = match.span(regex.groups)
         # Without it another alternative of the expression matched: all of it is the secret.
         start, end = (start, end) if start >= 0 else match.span()
+        # The underscore belongs to the name before: `_open_boundary` lets it in as a boundary.
         yield start + text.startswith(b"_", start), end
 
 
@@ -172,6 +175,7 @@ def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
         expression = shape.regex
         if _is_hinted(shape):
             expression = shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
+        # One expression may hold a group's name only once.
         bare = expression.replace("(?P<value>", "(?:").replace("(?i)", "")
         parts.setdefault(_gate_of(shape), []).append(f"(?:{_open_boundary(bare)})")
     return {

@@ -63,6 +63,8 @@ def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are a
 
 
 def _redact(text: str, known: Collection[str]) -> str:
+    # File names that are no UTF-8 come with lone surrogates (PEP 383), which a strict encoder
+    # refuses.
     content = text.encode("utf-8", "surrogatepass")
     found = find.blots(content, declared_values.forms_of_values(known))
     if not found:
@@ -84,6 +86,7 @@ class StreamRedactor:
         """What of the stream may be shown now that `chunk` has come too."""
         self._pieces.append(chunk)
         self._held += len(chunk)
+        # A carriage return ends a line as well: a progress bar sends nothing else for minutes.
         if b"\n" not in chunk and b"\r" not in chunk and self._held <= _HELD:
             return b""
         pending = b"".join(self._pieces)
