@@ -141,8 +141,8 @@ class Child:
     def kill(self) -> None:
         """End every process of the command."""
         if self._group:
-            # The group first, as the kernel holds forks off while it kills (cgroup-v2.rst,
-            # cgroup.kill); what is found one by one afterwards is what no group held.
+            # The group first: of what forks meanwhile the kernel takes care there (cgroup-v2.rst,
+            # cgroup.kill). What is found one by one afterwards is what no group held.
             self._group.kill()
         self._tree.kill()
 

@@ -67,8 +67,8 @@ def ulimits(limits: Limits) -> str:
 
     No value is above what this process itself may use, so that `ulimit` never fails.
     """
-    # A core file (core(5)) holds the memory of a process, keys in it too, and would lie in the
-    # tree.
+    # A core file (core(5)) holds the memory of a process, keys in it too, and lies in the tree
+    # where the system does not take it elsewhere.
     settings = ["ulimit -c 0"]
     wanted = (
         ("n", limits.open_files, resource.RLIMIT_NOFILE, 1),

@@ -128,6 +128,7 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
         for cache in caches(Path(there)):
             options += ["--tmpfs", str(shown / name / cache)]
     if place.objects:
+        # Read-only: what is written there would be in the person's own repository.
         options += ["--ro-bind", str(place.objects), _OBJECTS]
         options += _bind("--ro-bind", alternates(place.objects))
     return (*options, "--bind", str(place.box), str(place.box))

@@ -71,6 +71,7 @@ class NoSandbox:
         limits = ulimits(command.limits)
         argv: tuple[str, ...]
         if isinstance(command.line, str):
+            # Without `exec`: a line may be several commands, and only its first would run.
             argv = ("/bin/sh", "-c", f"{limits}; {command.line}")
         else:
             argv = ("/bin/sh", "-c", f'{limits}; exec "$@"', "sh", *command.line)

@@ -238,4 +238,5 @@ class _Way:
         if self._ended and not self._passed:
             self._passed = True
             with suppress(OSError):  # it may be gone
+                # One way only (shutdown(2)): the other may still have an answer under way.
                 self._sink.shutdown(socket.SHUT_WR)
