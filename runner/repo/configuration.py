@@ -117,6 +117,8 @@ class Configuration:
 
     def load_signing(self) -> Signing | None:
         """How to sign, when the person's own configuration says that commits are signed."""
+        # A repository may take signing off for itself and never on: the keys beside it name
+        # programs.
         if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):
             return None
         kind = self.value("gpg.format", own=True) or "openpgp"

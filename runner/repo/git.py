@@ -144,6 +144,8 @@ class Git:
         """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
         said = self._variables()
         stripped = [option for name in safe_config.find_unwanted(said) for option in ("-u", name)]
+        # GitPython adds to the environment that we were started in and takes nothing away: what a
+        # hook had set for its own git (githooks(5)) goes by env(1).
         before = ["env", *stripped] if stripped else []
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
@@ -296,6 +298,8 @@ def _wrap_process(
 
 def _stranger() -> Stranger:
     try:
+        # Two threads that import it at once: the second would find the package named and not
+        # loaded.
         with _LOADING:
             _name_package()
             from git.cmd import Git as Stranger

@@ -46,6 +46,7 @@ class Pool:
 
     def take(self) -> Slot:
         """The first slot that no process holds; made when there is none."""
+        # The trees of private repositories lie there, on a machine that others may use.
         effects.make_folder(self.folder, mode=0o700)
         for number in range(_MOST):
             lock = self._lock(number)

@@ -45,6 +45,8 @@ class Repository:
         inside = root.relative_to(folders.top).as_posix()
         self.prefix = Prefix("" if inside == "." else inside + "/")
         # a repository's core.worktree could lead anywhere
+        # And `git status` would write the person's index anew and hold its lock while they work
+        # (git(1), GIT_OPTIONAL_LOCKS).
         said = {"GIT_OPTIONAL_LOCKS": "0", "GIT_WORK_TREE": str(folders.top)}
         self.git = Git(folders.top, environment=said)
         self._objects = ObjectReader(self.git)

@@ -101,6 +101,8 @@ def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, 
         if first and name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
     }
     for number, (key, value) in enumerate(settings, start=first):
+        # Variables win over every file (git-config(1), GIT_CONFIG_COUNT), whatever that of a clone
+        # says.
         said[f"GIT_CONFIG_KEY_{number}"] = key
         said[f"GIT_CONFIG_VALUE_{number}"] = value
     return said | {"GIT_CONFIG_COUNT": str(first + len(settings))}

@@ -37,6 +37,8 @@ _TYPES = {
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 _PICKED = "(cherry picked from commit "
 """What `git cherry-pick -x` puts among the trailers; git passes over it as well."""
+# str.splitlines ends a line at \x85, U+2028 and U+2029, too: a value that held one would be two
+# trailers when it is read back.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
