@@ -84,6 +84,8 @@ def _valid_waiver(task: PlannedTask, known: TaskState, stands: Callable[[Waived]
 
 def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Graded]) -> None:
     """Grade milestones, those first that others of them depend on; a circle is unproven."""
+    # A stack of our own: milestones may stand in a row as long as the plan, and Python's ends at
+    # 1,000.
     front = [id_ for id_ in milestones if id_ not in found]
     path: set[str] = set()
     while front:

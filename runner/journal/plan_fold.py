@@ -143,6 +143,8 @@ def with_try(
     findings = tuple(findings)
     number = record.attempt or task.last_attempt
     before = task.tries
+    # Two records may tell of one failure: the attempt's own end, and what was said of it
+    # afterwards.
     if before and before[-1].attempt == number:
         findings = findings or tuple(task.findings)
         seconds = seconds or before[-1].seconds
