@@ -375,6 +375,7 @@ class Rewritten:
         if not now or not _new(wrote) or now == wrote.old_sha:
             return False
         path = self.repository.prefix.whole(wrote.path)
+        # The last commit that put these bytes there or took them away (git-log(1), --find-object).
         words = ("log", "-1", "--format=%H", f"--find-object={wrote.new_sha}")
         return bool(self.repository.git.run(*words, "--end-of-options", self.head, "--", path))
 

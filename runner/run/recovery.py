@@ -269,6 +269,8 @@ def reopen(
         if known.status is not Status.BLOCKED or known.held is not None:
             continue
         if task.id in named:
+            # Durable, and below not: a person's word is on disk before anything is done by it; what
+            # we conclude ourselves, the next run concludes again.
             note = "named on the command line"
             ledger.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
         elif may_be_met(known) and missing(task) is None:

@@ -277,6 +277,8 @@ class Cluster:
                 data,
                 key=f"runner-{ticket}",
                 workers=[worker],
+                # This one and no other: what it has of the base, and whether it may hear secrets,
+                # was asked of it (distributed, Client.submit).
                 allow_other_workers=False,
                 pure=False,
                 retries=0,

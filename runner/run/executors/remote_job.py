@@ -209,6 +209,7 @@ class RemoteJob:
                 supply.note(worker, (self.tree,))
                 return said
             supply.forget(worker)
+            # The worker names the newest first, and here the last one is the newest.
             supply.note(worker, reversed(said.lacks.has))
             pack = self._pack_for(worker)
         return Lost(worker, "does not keep the base that it is sent", "look at its disk")
@@ -259,6 +260,7 @@ class RemoteJob:
                 return lost
             return self._read(running, ticket, worker)
         except (Cancelled, RunnerError):
+            # Before it is closed: a late answer to what was ended on purpose is no news to anybody.
             self.dispatch.tickets.forget(ticket)
             raise
         finally:
@@ -282,6 +284,7 @@ class RemoteJob:
             cluster.require_there()
             if not cluster.is_alive(worker):
                 return Lost(worker, "was lost while it worked; its work runs elsewhere")
+            # By what was heard here and by our own clock: those of two machines are never compared.
             if ticket.began and effects.monotonic() - ticket.heard > longest:
                 return Lost(worker, "has been silent for too long; its work runs elsewhere")
             if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
