@@ -66,6 +66,8 @@ _BASE64 = (
     r"(?:={1,2}|\r?\n[ \t]*[A-Za-z0-9+/_-]+={0,2})?"
 )
 _READABLE = rb"[\t\n\r\x20-\x7e]{16,}"
+# MII, MIG and MIC are how a sequence of DER begins in base64 (X.690), b3Blb… is `openssh-k`, of the
+# format of OpenSSH itself.
 _KEYS = (b"PRIVATE KEY", b"MII", b"MIG", b"MIC", b"MHcCAQ", b"MHQCAQ", b"MIHcAg", b"b3BlbnNzaC1r")
 _NEIGHBOUR = 400
 """Bytes of a neighbouring line that are read together with a changed one."""
@@ -186,6 +188,7 @@ def _readable(encoded: bytes) -> Iterator[bytes]:
         return  # words and numbers; the base64 of a key mixes them
     for skipped in range(4):
         groups, rest = divmod(len(plain) - skipped, 4)
+        # A last letter alone has six bits and is no byte: binascii raises an error for it.
         whole = plain[skipped : skipped + groups * 4 + (rest if rest > 1 else 0)]
         yield from _compile(_READABLE).findall(
             binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))

@@ -34,6 +34,8 @@ _LONGEST_KEY = 64 << 10
 _MARK = b"[REDACTED:private-key]\n"
 
 _KEY_BEGIN = rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+# Possessive throughout (`*+`, Python 3.11): a long line that is none of a key is read once, and not
+# once for each way to part it.
 _KEY_LINE = (
     rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
     rb"|(?:[A-Za-z0-9+/=]++(?:\\[nr])*+)*+(-----END [^\n]*+)?)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
@@ -118,6 +120,8 @@ class StreamRedactor:
     def _give(self, pending: bytes, end: int) -> bytes:
         """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
         swallowed, mark = self._swallow(pending, end)
+        # What was shown already is searched along: the name may stand in the last piece, its value
+        # here.
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
         found = find.blots(text, self._known)
