@@ -130,6 +130,7 @@ def _write(descriptor: int, path: Path) -> None:
     mine = Holder(
         os.getpid(), _ticks(os.getpid()), effects.timestamp(), " ".join(sys.argv[:2])[:200]
     )
+    # Not synced: these are words for people, and the lock is the kernel's, gone with the machine.
     text = json.dumps(mine._asdict()).encode() + b"\n"
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)

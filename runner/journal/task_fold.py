@@ -167,6 +167,7 @@ def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskS
 
 def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
     adopted = _over(task, record, event)
+    # DONE again by the evidence of before: what was said of its worth goes on with it.
     if event.source == events.REJECTION:
         return adopted._replace(unproven=task.unproven, waived=task.waived)
     return adopted._replace(tree="", coverage=None, patterns=())

@@ -229,6 +229,7 @@ class KeptLog:
     def _open(self) -> None:
         """Open the file, its folders made."""
         self.empty = False
+        # Logs lie in the work tree, where a clone may bring a link under the very name.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             effects.make_folder(self.path.parent)

@@ -187,6 +187,8 @@ def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tr
     with _lock:
         if wrapper:
             _wrappers.add(wrapper)
+        # Before the start: ticks are coarse (10 ms as a rule), and a child that began in the same
+        # one must not count as older than its command.
         started = ticks()
         tree = Tree(mark, start(), started, wrapper)
         _running[tree.first.pid] = tree

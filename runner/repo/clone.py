@@ -40,6 +40,8 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         told = _tell(source, Path(box), os.environ)
         git = OwnGit(place.parent, told)
         answer = git.ask(
+            # No template, which may bring hooks (git-init(1)), and no submodules, whose addresses
+            # are the content's word (gitmodules(5)).
             *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
             *("--no-recurse-submodules", "--upload-pack=git-upload-pack", "--origin", ORIGIN),
             *("--config", f"user.name={who.name}", "--config", f"user.email={who.email}"),

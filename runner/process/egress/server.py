@@ -48,6 +48,8 @@ class EgressServer:
 
     def before(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """The command line inside."""
+        # Neither a variable nor a `.pth` of the tree may run code before the port is there; and
+        # nothing is written beside a source that is read-only inside.
         words = (sys.executable, "-I", "-S", "-B", str(Path(client.__file__)))
         return (*words, str(self.inner), *argv)
 
