@@ -175,6 +175,8 @@ class Bridge:
             builder = IssueClone(*self._place_of(number), poll=self.asked.poll)
             work = self._make_work(number, builder, login, base)
             builder.is_stopped = work.is_halted
+            # Noted before the work begins: what people say meanwhile differs from it, and is
+            # news.
             self._seen[number] = seen
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll

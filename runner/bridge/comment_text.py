@@ -65,7 +65,10 @@ class Memory(NamedTuple):
 
 def code(text: str) -> str:
     """Foreign words as a code span, on one line."""
+    # A table's row is split at pipes before code spans are read (GFM, 4.10 Tables).
     said = display(redact(text))[:_LONGEST_LINE].replace("|", "\\|").strip() or "—"
+    # A span is closed by a run of its own length alone, and loses one blank at both sides
+    # (CommonMark 0.31, 6.1).
     ticks = "`" * (max((len(one) for one in _TICKS.findall(said)), default=0) + 1)
     space = " " if said.startswith("`") or said.endswith("`") else ""
     return f"{ticks}{space}{said}{space}{ticks}"
@@ -76,6 +79,7 @@ def fence(text: str, language: str = "") -> str:
     said = display(redact(text), lines=True)
     if len(said) > _LONGEST_FENCE:
         said = said[:_LONGEST_FENCE] + "\n… cut here"
+    # A fence is closed by any run as long as itself (CommonMark 0.31, 4.5).
     ticks = "`" * max(3, max((len(one) for one in _TICKS.findall(said)), default=0) + 1)
     return f"{ticks}{language}\n{said.rstrip()}\n{ticks}"
 
@@ -103,12 +107,15 @@ def write_history(memory: Memory, line: str) -> str:
 def with_memory(text: str, memory: Memory) -> str:
     """A comment with its marker, within bounds and without the secrets that are known by shape."""
     told = json.dumps(memory._asdict(), separators=(",", ":"))
+    # No `-->` and no `--!>` may end the comment early (HTML, 13.2.5, comment end states); to JSON
+    # the escapes are the same text.
     told = told.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
     return f"{text[:MOST].rstrip()}\n\n{MARK}{told}{_END}"
 
 
 def read_memory(body: str) -> Memory | None:
     """What a comment's marker says; None where it has none, defaults for what is odd in it."""
+    # The last line alone: foreign text above it may quote a marker.
     last = body.rstrip().rpartition("\n")[2]
     if not (last.startswith(MARK) and last.endswith(_END)):
         return None
@@ -122,6 +129,7 @@ def read_memory(body: str) -> Memory | None:
     fit = {
         name: value
         for name, value in said.items()
+        # `true` is an int to isinstance, and would pass for a number.
         if name in known and type(value) is type(known[name])
     }
     return Memory(**fit)

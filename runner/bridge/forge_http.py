@@ -143,6 +143,8 @@ class ForgeHttp:
             "X-GitHub-Api-Version": "2022-11-28",
         }
         if tag:
+            # What is answered by 304 does not count against the hourly limit (docs.github.com,
+            # "Best practices for using the REST API").
             head["If-None-Match"] = tag
         if data:
             head["Content-Type"] = "application/json"
@@ -221,6 +223,8 @@ def _find_pause(status: int, told: Message) -> float | None:
 
     Source: docs.github.com, "Rate limits for the REST API": `retry-after` first, else the reset.
     """
+    # A limit is told by 429 or by 403, and a missing right by 403, too: the headers tell them
+    # apart.
     if status not in _BUSY:
         return None
     after = told.get("Retry-After", "")

@@ -161,6 +161,8 @@ class GitHub:
 
     def find_pull_request(self, branch: str) -> PullRequest | None:
         """The newest pull request of a branch of this repository."""
+        # GitHub filters by `owner:branch` and passes over a branch alone (docs.github.com, "List
+        # pull requests").
         head = quote(f"{self.name.partition('/')[0]}:{branch}", safe="")
         path = f"{self._at}/pulls?head={head}&state=all&sort=created&direction=desc&{_PAGE}"
         found = [_pull(one) for one in self.http.read_all(path)]
@@ -309,6 +311,7 @@ def _find_parent(said: Mapping[str, object]) -> int:
     """The number of the issue above, where that is one of the same repository."""
     above = _PARENT.search(str(said.get("parent_issue_url") or ""))
     own = _PARENT.search(str(said.get("url") or ""))
+    # Names of owners and repositories differ at GitHub by more than their case.
     is_here = above and own and above[1].casefold() == own[1].casefold()
     return int(above[2]) if above and is_here else 0
 
@@ -324,6 +327,7 @@ def _review(said: Mapping[str, object]) -> Review:
 
 
 def _line_comment(said: Mapping[str, object]) -> LineComment:
+    # `line` is null once the diff has moved on; where it was said, `original_line` keeps.
     line = said.get("line") or said.get("original_line")
     return LineComment(
         _text(said, "path"), line if isinstance(line, int) else 0, str(said.get("body") or "")

@@ -255,6 +255,7 @@ class IssueClone:
 
     def reject(self, draft: DraftProposed, reason: str) -> Ended:
         """`runner reject`, which drafts anew."""
+        # One word with `=`: a person's reason may begin with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
@@ -318,6 +319,8 @@ class IssueClone:
         """Run a command of ours to its end, or end it where it is wanted no more."""
         command = OwnCommand(words, self.place, self.environ)
         try:
+            # On disk at once: of a bridge that is killed the next one finds this process, and
+            # ends it first.
             record_child(self.folder, command.pid)
             while (code := command.wait(self.poll)) is None:
                 if self.is_stopped():

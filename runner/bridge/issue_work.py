@@ -250,6 +250,8 @@ class IssueWork(IssueDesk):
     def _describe(self, pull: PullRequest, facts: BuildFacts) -> None:
         """Its text; where another head than what was proven would be merged, it closes nothing."""
         body = self._write_request(facts, is_proven=pull.head == self.memory.proven)
+        # A forge may give the text back with CR LF: taken for another, it would be written in
+        # each round.
         if pull.body.replace("\r\n", "\n") != body:
             self.forge.edit_pull_request(pull.number, body)
 

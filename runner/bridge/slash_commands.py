@@ -59,7 +59,10 @@ class SlashCommand:
 
 def read_command(comment: Comment) -> SlashCommand | None:
     """The command that a comment begins with; None for talk."""
+    # A browser's form sends CR LF. What a page hides is gone before the command is looked for:
+    # nobody who read the comment saw it.
     seen = take_hidden_out(comment.body.replace("\r\n", "\n"))
+    # From the first sign on: a command that is quoted (`> /runner …`) is somebody else's word.
     found = _LINE.fullmatch(seen[:_LONGEST].rstrip())
     if found is None or found[1] not in _VERBS:
         return None

@@ -190,6 +190,7 @@ def _make(root: Manifests) -> _Found:
     text, note = root.text("Makefile")
     if not text:
         return _Found(note=note)
+    # `name :=` and `name ::=` assign a variable (GNU make, "The Two Flavors of Variables").
     targets = re.findall(r"^([A-Za-z0-9][A-Za-z0-9_-]*)[ \t]*::?(?!=)", text, re.MULTILINE)
     commands = tuple((f"make:{name}", f"make {name}") for name in dict.fromkeys(targets))
     recipes = tuple(_recipes(text, frozenset(targets)).items())

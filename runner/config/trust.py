@@ -94,6 +94,7 @@ def _salt(record: object) -> str:
 
 def _mark(text: str, record: object) -> str:
     """A digest of its own for each repository: a command may hold what should be no secret."""
+    # BLAKE2b takes keys of 64 bytes at most (RFC 7693, 2.1).
     key = _salt(record).encode()[:64]
     return blake2b(text.encode("utf-8", "replace"), digest_size=16, key=key).hexdigest()
 

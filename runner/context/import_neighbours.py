@@ -87,6 +87,7 @@ class Neighbours:
         if key.startswith("/") or language is None or language.root_of is None:
             return True
         root = language.root_of(path, key)
+        # A folder with an `__init__.py` is a package, and no place that `sys.path` begins at.
         return not root or not self._tree.is_file(f"{root}/__init__.py")
 
 

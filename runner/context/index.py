@@ -38,6 +38,7 @@ def file_index(
     folders it shares with `seeds` (the files in question), and whether it is `near`: imported.
     """
     given = tuple(dict.fromkeys(seeds))
+    # Of no words at all the expression would be empty, and found at every place.
     said = re.compile("|".join(sorted(words_of(task))) or r"(?!)")
     neighbours = frozenset(near)
     folders: dict[str, int] = {}

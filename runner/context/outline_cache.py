@@ -63,6 +63,7 @@ class Outlines:
     def _load_keys(self, path: str) -> frozenset[str]:
         blob = self._tree.files.get(path, "")
         if self._store and blob:
+            # By path and blob: the same bytes import other files from another folder.
             question = "select keys from imported where path = ? and blob = ?"
             for (keys,) in self._store.ask(question, path, blob):
                 return frozenset(filter(None, keys.split("\n")))

@@ -32,7 +32,10 @@ FILE = "SKILL.md"
 CHECK = "skills"
 BUILT_IN = Path(__file__).parent / "builtin_skills"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+# Name, length and the folder of the same name are as the Agent Skills specification has them: a
+# skill that is taken here is taken by other agents, too.
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
+# A file that an editor of Windows saved may begin with a byte order mark, before the dashes.
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
@@ -173,6 +176,7 @@ def _fields(front: str) -> dict[str, object] | tuple[int, str]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
+        # PyYAML counts lines from 0, and the first of the front matter is the file's second.
         return (mark.line + 2 if mark else 2), f"its front matter is no YAML: {problem}"
     if not isinstance(read, dict):
         return 2, "its front matter is no table of fields"

@@ -123,6 +123,7 @@ class Tree:
             return "", f"{path} cannot be read"
         if len(content) > LARGEST:
             return "", f"{path} is larger than {LARGEST} bytes"
+        # The sign by which git itself takes a file for binary, looked for in its beginning only.
         if b"\0" in content[:_LOOKED_AT]:
             return "", f"{path} is no text"
         return redact(content.decode("utf-8-sig", "replace")), ""
@@ -135,6 +136,7 @@ class Tree:
 
 def list_files(repository: Repository, commit: str) -> dict[str, str]:
     """The plain files of a commit in the project, with the names of their blobs."""
+    # With `-z` names come as they are; without it git quotes the unusual ones (`core.quotePath`).
     out = text(repository.git.run("ls-tree", "-r", "-z", "--full-tree", commit))
     start = repository.prefix.value
     found: dict[str, str] = {}

@@ -42,6 +42,8 @@ def is_private(path: str) -> bool:
 @lru_cache(maxsize=65_536)
 def _is_private_name(name: str) -> bool:
     """The same of one component: most folders come again with each of their files."""
+    # What `fnmatch.translate` makes ends with an anchor of its own, so `match` asks for the whole
+    # name.
     return _IS_PRIVATE.match(name) is not None
 
 
@@ -109,6 +111,7 @@ class Bounds:
 
     def whole(self, text: str) -> str:
         """The task's own words, which no scale cuts."""
+        # Redacted before it is cut: half a secret fits no pattern, and would be shown.
         return self._clean(text)[:_PROSE]
 
     def count(self, most: int) -> int:
@@ -129,6 +132,7 @@ def fence(text: str, language: str = "text") -> str:
 def code(text: str) -> str:
     """A code span (CommonMark 6.1) of one line, also around backticks."""
     shown = display(text)
+    # A span ends at the first run of just as many backticks, whatever stands before them.
     longest = max(map(len, re.findall("`+", shown)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if longest else ""

@@ -128,6 +128,7 @@ _NOT_THERE = re.compile(
     re.IGNORECASE,
 )
 """What a gate says whose subject does not exist yet: that is no failure to compare with."""
+# Found and not executable, and not found (POSIX 2018, XCU 2.8.2).
 _UNSTARTED = frozenset({126, 127})
 _FAILURES_SHOWN = 20
 _ABBREVIATED = 9

@@ -179,6 +179,8 @@ def _scripts(content: bytes) -> object:
 def _tools(content: bytes) -> object:
     """The tool tables of pyproject.toml; the bytes where it cannot be read."""
     try:
+        # The table for what is no packaging (PEP 518): a new version or dependency changes no
+        # gate.
         return tomllib.loads(content.decode()).get("tool")
     except ValueError:
         return content

@@ -214,6 +214,7 @@ class _Reading:
                 self._end_test(name, attributes)
 
     def _end_test(self, name: str, attributes: dict[str, str]) -> None:
+        # pytest writes an expected failure as `<skipped type="pytest.xfail">`.
         expected = "xfail" in attributes.get("type", "")
         self._todo = self._todo or attributes.get("type", "") == "todo"
         outcome = {"failure": TestOutcome.FAILED, "error": TestOutcome.ERROR}.get(
@@ -281,6 +282,8 @@ def _id(case: Mapping[str, str], suites: list[str]) -> str:
     if own := case.get("runner-id", ""):
         return own
     name, classes, file = case.get("name", ""), case.get("classname", ""), case.get("file", "")
+    # pytest's xunit1 has the file, and as classname the dotted module with its classes: the node
+    # id is put together again.
     if file.endswith(".py"):
         module = file.removesuffix(".py").replace("/", ".")
         inner = classes.removeprefix(module).strip(".")

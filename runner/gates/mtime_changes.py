@@ -63,6 +63,8 @@ def files(bench: GateContext) -> Seen:
 
 def since(names: frozenset[str]) -> Seen:
     """The same of files that are known to be there."""
+    # The kernel stamps files with the time of its last tick, which may lie before a clock that
+    # was read earlier.
     return names, effects.now().timestamp() - TICK
 
 

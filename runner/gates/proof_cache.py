@@ -110,6 +110,7 @@ def remember(folder: Path | None, said: dict[str, object], *key: str) -> None:
     file = _file(folder, key)
     try:
         effects.make_folder(file.parent)
+        # What a crash tears is no JSON, and counts as unknown: not worth waiting for a disk.
         effects.write_file(file, content, durable=False)
         _forget_some(file.parent)
     except OSError:
@@ -117,6 +118,7 @@ def remember(folder: Path | None, said: dict[str, object], *key: str) -> None:
 
 
 def _file(folder: Path, key: tuple[str, ...]) -> Path:
+    # Joined by what no path and no command can hold: else two keys could come to one name.
     name = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()
     return folder / _FOLDER / f"{name}.json"
 

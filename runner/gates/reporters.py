@@ -124,6 +124,8 @@ def not_taken(ran: Ran) -> bool:
 _HOOKS = "hooks"
 _TOOLS = ("go", "cargo")
 
+# The exit goes by way of a file: that of a pipeline is the exit of its last command, here of
+# `tee`, and `pipefail` is not in every sh (POSIX 2018, XCU 2.9.2).
 _SHELL = """\
 #!/bin/sh
 # Stands before {tool} in a proof: keeps what its tests say, and passes on its exit.
@@ -154,6 +156,8 @@ _NAMED = {
     set -- "$@" "$word"
     if [ -z "$given" ] && [ "$word" = test ]; then given=1; set -- "$@" -json; fi
   done""",
+    # `cargo test` ends at the first binary that fails, and the tests of the others have no
+    # result.
     "cargo": """\
   given=
   for word do

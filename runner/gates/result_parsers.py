@@ -78,12 +78,14 @@ def tap_results(output: str) -> TestResults | None:
     above: list[str] = []
     found: dict[str, TestOutcome] = {}
     for match in _TAP.finditer(without_colours(output)):
+        # A subtest is indented by four blanks (testanything.org, TAP 14).
         depth = len(match["deep"]) // 4
         if match["begins"] is not None:
             above[depth:] = [match["begins"].strip()]
             continue
         name = " > ".join([*above[:depth], match["name"].strip()])
         if not any(known.startswith(f"{name} > ") for known in found):  # else a group of tests
+            # With this directive `not ok` is no failure (TAP 14, directives).
             idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
             ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
             found[name] = idle if match["why"] else ended

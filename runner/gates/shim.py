@@ -81,6 +81,8 @@ def in_front(line: str, folder: Path) -> str:
     shown = str(folder) if plain else shlex.quote(str(folder))
 
     def put(match: re.Match[str]) -> str:
+        # Behind a colon nothing is an entry, too: the current folder, for which the line did not
+        # ask.
         colon = "" if match["empty"] is not None else os.pathsep
         return f"PYTHONPATH={shown}{colon}"
 

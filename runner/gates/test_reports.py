@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
+# `PYTEST_CURRENT_TEST` in pytest's documentation: the id of the test, a blank, its phase.
 _PHASE = re.compile(r" \((?:setup|call|teardown)\)\Z")
 """What pytest puts behind the id of the test that runs."""
 _MOST_LOST = 5000

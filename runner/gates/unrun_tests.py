@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "unrun-tests"
+# `Testsum` among them: `go test` passes over it, as a small letter follows (go help testfunc).
 _NAMED = re.compile(r"\A(?:Test|Fuzz|Example)\w")
 """What somebody calls a test, whether or not its tool finds it."""
 _PARTS = re.compile(r"[/.:# >]+")
@@ -86,6 +87,7 @@ def _new_names(change: Change, bench: GateContext) -> dict[str, int]:
     if now is None:
         return {}
     known = {body.code for body in was.tests.values()} if was else set()
+    # Benchmarks run only where `-bench` asks for them (go help testflag).
     return {
         name: body.line
         for name, body in now.tests.items()

@@ -110,6 +110,7 @@ def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
         match left.pop():
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
                 pass
+            # Its targets are names of a scope of its own (Python's reference, 6.2.4).
             case ast.comprehension(iter=source, ifs=tests):
                 left += [source, *tests]
             case ast.Global(names) | ast.Nonlocal(names):

@@ -101,6 +101,8 @@ class References:
 
     def is_folder(self, path: str) -> bool:
         """Whether there are files below a folder; the project's own is one."""
+        # A range of the primary key, as `0` follows `/` in ASCII: LIKE would fold case, and take
+        # `_` for any letter (SQLite, Expressions, 5).
         question = "select 1 from files where path > ? and path < ? limit 1"
         return not path or bool(self._store.ask(question, f"{path}/", f"{path}0"))
 
@@ -163,5 +165,6 @@ class References:
         return not self.is_file(f"{root}/__init__.py")
 
 
+# SQLite before 3.32 takes no more than 999 parameters (Limits, SQLITE_MAX_VARIABLE_NUMBER).
 def _in_batches(keys: tuple[str, ...], size: int = 500) -> Iterator[tuple[str, ...]]:
     return (keys[at : at + size] for at in range(0, len(keys), size))

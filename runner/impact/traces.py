@@ -143,6 +143,8 @@ class Observations:
             " and instr(substr(path, ?), '/') = 0 limit 1"
         )
         start = f"{folder}/" if folder else ""
+        # In ASCII `0` follows `/`: all paths below the folder lie between the two, and the
+        # primary key finds them without a scan.
         end = f"{folder}0" if folder else "\U0010ffff"
         return bool(self._store.ask(question, start, end, len(start) + 1))
 

@@ -92,6 +92,7 @@ def _write(block: Block, place: Place) -> Finding | None:
 
 
 def _write_whole(block: Block, tree: Path) -> None:
+    # Bytes of the plan that are no UTF-8 come out as they went in (PEP 383).
     _put(tree, block.path, block.text.encode("utf-8", "surrogateescape"))
 
 

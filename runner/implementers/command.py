@@ -116,6 +116,9 @@ def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:
     A command may put anything where its file is expected: a link to a key, or a pipe.
     """
     try:
+        # Opened first and looked at then: between a look and an opening it could become another
+        # file. O_NONBLOCK: a pipe that nobody writes into would hold the opening up (POSIX,
+        # open).
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None

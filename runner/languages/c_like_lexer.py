@@ -54,6 +54,8 @@ def statement_end(mask: str, start: int) -> int:
 
 
 def _ends_line(mask: str, at: int) -> bool:
+    # A bounded look: the whole rest at each line end would take quadratic time in a file of empty
+    # lines.
     return mask[at] == "\n" and not mask[at : at + 400].lstrip().startswith(".")
 
 

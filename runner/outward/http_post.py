@@ -71,6 +71,8 @@ class Poster:
             made = HTTPSConnection(self._host, self._port, timeout=self._seconds, context=context)
         else:
             made = HTTPConnection(self._host, self._port, timeout=self._seconds)
+        # Here, so that the deadline has a socket to shut; connecting keeps to the socket's own
+        # time-out.
         made.connect()
         self._connection = made
         return made
@@ -81,6 +83,8 @@ class Poster:
 
         def cut() -> None:
             with contextlib.suppress(OSError, AttributeError):
+                # A close in another thread leaves a read waiting (close(2), multithreaded
+                # processes); this wakes it.
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
         timer = threading.Timer(self._seconds, cut)
@@ -99,4 +103,5 @@ class Poster:
 
 
 def _seconds(said: str) -> float:
+    # Only the form in seconds (RFC 9110, 10.2.3): a date is by the clock of the other side.
     return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else 0.0  # noqa: PLR2004

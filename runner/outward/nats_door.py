@@ -73,6 +73,9 @@ class NatsDoor:
             most = min(MOST_BYTES, self._client.max_payload - _ROOM)
             for message in messages:
                 body = message.text(most).encode("utf-8", "backslashreplace")
+                # The stream drops a second message of one Nats-Msg-Id within its window
+                # (docs.nats.io, JetStream, message deduplication): what is told twice is kept
+                # once.
                 headers = {api.Header.MSG_ID: message.key}
                 subject = subject_of(message)
                 await self._stream.publish(subject, body, timeout=_SECONDS, headers=headers)

@@ -37,6 +37,7 @@ else:
     instrumentation = lazy_module("opentelemetry.sdk.util.instrumentation")
 
 _AT_ONCE = 256
+# Where a collector takes traces by HTTP (OTLP specification, "OTLP/HTTP Request").
 _PATH = "/v1/traces"
 
 

@@ -44,6 +44,8 @@ class Message(NamedTuple):
         found = redact(self._around(self.line))
         if not most or len(found.encode("utf-8", "backslashreplace")) <= most:
             return found
+        # Shortened and not refused: an event that no receiver takes would hold up all that follow
+        # it.
         fields = {name: value for name, value in json.loads(self.line).items() if name in ENVELOPE}
         return redact(self._around(to_text({**fields, "shortened": True})))
 

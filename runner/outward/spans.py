@@ -315,6 +315,7 @@ def trace_id(run: str) -> int:
     digits = run.replace("-", "")
     if len(digits) == 32 and set(digits) <= set("0123456789abcdef") and int(digits, 16):  # noqa: PLR2004
         return int(digits, 16)
+    # All zeroes are no valid trace-id, nor parent-id (W3C Trace Context, 3.2.2).
     return int.from_bytes(_digest(run)[:16]) or 1
 
 

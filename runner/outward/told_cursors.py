@@ -56,6 +56,8 @@ class ToldFile:
         try:
             connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
             connection.execute("PRAGMA journal_mode=WAL")
+            # With NORMAL, WAL stays consistent but may lose its last commits in a power cut
+            # (sqlite.org, pragma synchronous).
             connection.execute("PRAGMA synchronous=FULL")
         except sqlite3.DatabaseError as error:
             raise RunnerError(
@@ -95,6 +97,8 @@ class ToldFile:
             else:
                 yield True
         finally:
+            # The file stays: were it removed, two processes could each hold a lock on a file of
+            # this name.
             os.close(descriptor)
 
 

@@ -39,7 +39,11 @@ class WebhookDoor:
     def send(self, messages: Sequence[Message]) -> None:
         """Raises DoorAwayError at the first that is not acknowledged."""
         for place, message in enumerate(messages):
+            # A lone surrogate becomes six ASCII signs, which within a JSON string are the escape
+            # of itself.
             body = message.text(MOST_BYTES).encode("utf-8", "backslashreplace")
+            # Of this attempt and not of the event: a receiver refuses what is some minutes old
+            # (Standard Webhooks), and a delivery may be tried for hours.
             stamp = str(int(effects.now().timestamp()))
             headers = {
                 "Content-Type": "application/json",
@@ -73,6 +77,8 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     key = said.encode()
     if said.startswith(_PREFIX):
         try:
+            # Without `validate` signs outside of the alphabet are dropped, and a mistyped key is
+            # another key.
             key = base64.b64decode(said.removeprefix(_PREFIX), validate=True)
         except (ValueError, binascii.Error):
             key = b""

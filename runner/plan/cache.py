@@ -246,6 +246,7 @@ def _read(folder: Path | None, name: str, stamp: list[object]) -> object:
     try:
         head, _, body = (folder / name).read_bytes().partition(b"\n")
         described = json.loads(head)
+        # Against a torn file, and no more: who can write the user's cache needs no forged plan.
         fits = described == [stamp, zlib.crc32(body)]
         return json.loads(body) if fits else None
     except (OSError, ValueError):
@@ -255,6 +256,8 @@ def _read(folder: Path | None, name: str, stamp: list[object]) -> object:
 def _write(folder: Path | None, name: str, stamp: list[object], content: object) -> None:
     if folder is None:
         return
+    # A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as
+    # escapes.
     body = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
     head = json.dumps([stamp, zlib.crc32(body)]).encode()
     try:

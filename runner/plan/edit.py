@@ -66,6 +66,8 @@ def edit_statuses(
         if task_id not in statuses:
             moved[task_id] = span.move(shift)
             continue
+        # What is put in ends its lines as the file does: else one status would make a file of
+        # mixed line ends, and some editors then rewrite every line.
         before, after = (text.replace("\n", end).encode() for text in (span.before, span.after))
         value = write_status(*statuses[task_id]).encode()
         parts += (data[position : span.start], before, value, after)
@@ -115,6 +117,8 @@ def add_quote(
 
 def _place(data: bytes, task: Task) -> int:
     """The line, from 0, before which a quote goes: behind the last block of fields or quotes."""
+    # Of bytes, `splitlines` cuts at LF, CR and CR LF alone, as CommonMark does; of a str it would
+    # also cut at U+2028, form feed and others.
     start = len(b"".join(data.splitlines(keepends=True)[: task.line - 1]))
     piece = piece_at(data, start or body_start(data), task.line, Cuts(data))
     heading, *rest = piece.nodes
@@ -150,6 +154,7 @@ def _insert(data: bytes, line: int, quote: bytes) -> bytes:
     end = line_end_of(data)
     before, after = lines[:line], lines[line:]
     lead = b"" if before and before[-1].endswith((b"\n", b"\r")) else end
+    # Text right behind a quote would be a part of it (CommonMark 0.31, 5.1, lazy continuation).
     trail = end if after and after[0].strip() else b""
     closing = end if after or not lead else b""
     return b"".join((*before, lead, end, quote, closing, trail, *after))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _CHECKBOX = re.compile(r"\[[ xX]?\]\s+")
+# A backslash at a line's end breaks the line, and is no part of the text (CommonMark 0.31, 6.7).
 _HARD_BREAK = re.compile(r"\\$")
 _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*$")
 _COLUMNS = 2

@@ -60,6 +60,8 @@ def glob_fault(glob: str) -> str:
 
 def _class_fault(part: str) -> str:
     for low, high in _ranges(part)[1]:
+        # Python's `re` raises for such a range: said here, it is a mistake of the plan and no
+        # crash.
         if low > high:
             return f"its range {low}-{high} runs backwards"
     return ""
@@ -68,6 +70,8 @@ def _class_fault(part: str) -> str:
 def _ranges(part: str) -> tuple[bool, list[tuple[str, str]]]:
     """Whether `[...]` is negated, and its signs as ranges."""
     inner = part[1:-1]
+    # POSIX negates by `!` alone and leaves `[^` open (Pattern Matching Notation); gitignore's
+    # wildmatch takes both.
     negated = inner[:1] in ("!", "^")
     signs = re.findall(r"(.)-(.)|(.)", inner[negated:], re.DOTALL)
     return negated, [(low or one, high or one) for low, high, one in signs]
@@ -132,12 +136,16 @@ class _Pattern:
 def _translate(part: str) -> str:
     if part[0] == "[":
         return _class_expression(part)
+    # Behind a leading `**/` a path may lie in no folder at all: `**/a` names `a`, too
+    # (gitignore(5)).
     return {"**/": r"(?:.*/)?", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}.get(part, re.escape(part))
 
 
 def _class_expression(part: str) -> str:
     negated, ranges = _ranges(part)
     inner = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in ranges)
+    # No bracket expression matches a slash, a negated one neither: only a slash does (POSIX,
+    # Patterns Used for Filename Expansion).
     return f"[{'^/' if negated else ''}{inner}]" if negated else f"(?!/)[{inner}]"
 
 
@@ -267,6 +275,8 @@ def _names_meet(one: str, other: str) -> bool:
         return matches(other, one) if _WILD.search(other) else one == other
     if not _WILD.search(other):
         return matches(one, other)
+    # What stands between is not looked at: two tasks kept apart for nothing lose time, two that
+    # write one file lose work. So a doubt is a yes.
     tails = re.split(r"[*?\]]", one)[-1], re.split(r"[*?\]]", other)[-1]
     return _agree(*heads) and _agree(tails[0][::-1], tails[1][::-1])
 

@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+# A backslash escapes ASCII punctuation and nothing else (CommonMark 0.31, 2.4): `C:\work` keeps
+# it.
 _TOKEN = re.compile(
     r"(?P<ticks>`+)|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
@@ -17,6 +19,8 @@ _MARKUP = re.compile(r"[*_~`\\\[<&]")
 _ONE_CODE = re.compile(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
 _CODES = re.compile(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+# An underscore within a word begins no emphasis (CommonMark 0.31, 6.2): `snake_case_name` stays
+# whole.
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 EMPTY_WORDS = frozenset({"", "none", "nothing", "n/a", "-", "\u2013", "\u2014", "\u2212"})
@@ -55,9 +59,12 @@ def spans(text: str) -> list[Span]:
 def _code_span(text: str, match: re.Match[str]) -> Span:
     ticks = match["ticks"]
     closing = _closing(ticks).search(text, match.end())
+    # Backticks that no run of the same length closes are backticks (CommonMark 0.31, 6.1).
     if closing is None:
         return Span(ticks, match.start(), match.end(), code=False)
     content = text[match.end() : closing.start()].replace("\n", " ")
+    # One blank goes from both sides, so that a span can begin with a backtick; of blanks alone
+    # all stay (CommonMark 0.31, 6.1).
     if content.startswith(" ") and content.endswith(" ") and content.strip():
         content = content[1:-1]
     return Span(content, match.start(), closing.end(), code=True)
@@ -90,6 +97,7 @@ def plain(text: str) -> str:
     without = (
         _EMPHASIS.sub(r"\2", _STRONG.sub(r"\2", text)) if ("*" in text or "_" in text) else text
     )
+    # In a code span `&lt;` is four letters (CommonMark 0.31, 2.5): a command keeps them.
     return "".join(
         span.text if span.code else html.unescape(span.text) for span in spans(without)
     ).strip()

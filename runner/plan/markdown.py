@@ -31,10 +31,15 @@ if TYPE_CHECKING:
 
     Row = TypeVar("Row", bound=tuple[Any, ...])
 
+# A setext underline makes a heading of the whole paragraph above it (CommonMark 0.31, 4.3): it is
+# cut at only where that paragraph certainly begins, behind an empty line.
 _LF = re.compile(
     rb"\n(?=#{1,6}(?:[ \t\r\n]|\Z))|\n\r?\n(?=[A-Za-z][^\n]*\n(?:=+|-+)[ \t]*(?:[\r\n]|\Z))"
 )
+# A CR without LF ends a line, too (CommonMark 0.31, 2.1); then every line end is looked at.
 _LONE_CR = re.compile(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
+# Kinds 1 to 5 of HTML blocks go on over empty lines up to an end of their own; 6 and 7 end at the
+# first empty line (CommonMark 0.31, 4.6).
 _HTML_ENDS = (
     (
         re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
@@ -97,6 +102,8 @@ def piece_at(data: bytes, start: int, first_line: int, cuts: Cuts) -> Piece:
         nodes.extend(node.move(skipped) for node in found[:-1])
         base, skipped = source.byte(found[-1].start, 0), skipped + found[-1].start
         behind_first_line = source.byte(found[-1].start + 1, 0)
+        # An HTML block may end on the line that it begins on (CommonMark 0.31, 4.6), while the
+        # first line of a fence looks like its end.
         closed = ending.search(data, base if found[-1].kind is Kind.HTML else behind_first_line)
         end = cuts.at_or_after(closed.end()) if closed else len(data)
 
@@ -119,6 +126,8 @@ def _ending_of(nodes: Sequence[Node], source: Source) -> re.Pattern[bytes] | Non
 
 @cache
 def _fence_end(markup: str) -> re.Pattern[bytes]:
+    # At most three blanks before it, at least as long as the opening, nothing behind it
+    # (CommonMark 0.31, 4.5). `^` of `re` knows LF alone, hence the look behind for CR.
     fence = f"{re.escape(markup[0])}{{{len(markup)},}}"
     return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.MULTILINE)
 
@@ -264,6 +273,8 @@ def _fence(lines: list[str], at: int) -> Node | None:
                 return None
             text = "".join(f"{line}\n" for line in lines[at + 1 : end])
             return Node(Kind.FENCE, at, end + 1, text=text, info=match[2], markup=mark)
+        # Up to three blanks before it it closes, four make it text (CommonMark 0.31, 4.5): asked,
+        # not counted.
         if lines[end].lstrip(" ").startswith(mark):
             return None
         end += 1

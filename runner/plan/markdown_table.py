@@ -36,6 +36,8 @@ class Cell(NamedTuple):
 def cells(line: str) -> tuple[Cell, ...]:
     """The cells of one row; pipes at its ends are no separators."""
     bounds = [-1]
+    # A row is split before its inline text is read: a pipe in a code span splits, unless escaped
+    # (GFM, 4.10 Tables).
     bounds += [at for at, sign in enumerate(line) if sign == "|" and line[at - 1 : at] != "\\"]
     bounds.append(len(line))
     found = [_cell(line, left + 1, right) for left, right in pairwise(bounds)]
@@ -61,6 +63,8 @@ def is_dashes(line: str) -> bool:
 
 
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
+# Git's markers, of seven signs by default (gitattributes(5), conflict-marker-size); `|||||||` is
+# the base that diff3 shows.
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
 
 
@@ -111,6 +115,7 @@ def _find_fenced(lines: Sequence[str]) -> Iterator[bool]:
     fence = ""
     for line in lines:
         match = _FENCE.match(line)
+        # With an info string it opens and never closes (CommonMark 0.31, 4.5).
         closes = match and match["mark"].startswith(fence) and not line[match.end() :].strip()
         yield bool(fence or match)
         if not fence and match:
@@ -131,6 +136,10 @@ def _rows(
     for at in range(start, len(lines)):
         if at in conflicts:
             continue
+        # GFM would make a row of one cell of it; a person who begins a sentence below a table
+        # means none.
         if "|" not in lines[at]:
             return
+        # A row may have fewer cells than the head, and what it has more is ignored (GFM, 4.10
+        # Tables).
         yield Row(at, dict(zip(columns, cells(lines[at]), strict=False)))

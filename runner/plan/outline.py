@@ -205,6 +205,7 @@ def _elsewhere(
     by_head: dict[int, list[int]],
     prefixes: tuple[str, ...],
 ) -> tuple[Found | None, int]:
+    # Bounded: a plan may have thousands of sections that begin with the same line.
     for index in by_head.get(head_of(data, offset), ())[:8]:
         here = _match(data, offset, line, known[index], prefixes)
         if here:
@@ -223,6 +224,7 @@ def digest_without(data: bytes, start: int, end: int, holes: Sequence[tuple[int,
     hasher = hashlib.sha256()
     for left, right in holes:
         hasher.update(data[start:left])
+        # A hole leaves its place: else words could move from before it to behind it, unseen.
         hasher.update(b"\0")
         start = right
     hasher.update(data[start:end])

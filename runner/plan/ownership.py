@@ -213,6 +213,7 @@ def _code_span(path: str) -> str:
     """A path as a code span in a table's cell."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", path)), default=0) + 1)
     pad = " " if path.startswith("`") or path.endswith("`") else ""
+    # In a table a pipe needs its backslash within a code span, too (GFM, 4.10 Tables).
     return f"{ticks}{pad}{path}{pad}{ticks}".replace("|", "\\|")
 
 
@@ -238,6 +239,8 @@ def _with_table(data: bytes, rows: Mapping[str, tuple[str, ...]]) -> bytes:
     body = end.join(line.encode() for line in table) + end
     if not data.removeprefix(BOM).strip():
         return data + b"# File ownership" + end * 2 + body
+    # A fence that nothing closes goes on to the end of the file (CommonMark 0.31, 4.5), and would
+    # swallow what is put there.
     if ends_fenced(data):
         at = body_start(data)
         return data[:at] + body + end + data[at:]

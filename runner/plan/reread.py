@@ -36,8 +36,11 @@ def reread(
     head = common_start(old, data)
     if head == len(old) == len(data):
         return tuple(sections)
+    # A byte order mark that comes or goes moves everything, and one lone CR changes what is a
+    # line for the whole file (`Cuts`).
     if head < len(BOM) or not sections or _has_lone_cr(old) != _has_lone_cr(data):
         return tuple(read_sections(data, path, prefixes))
+    # Of `aa` made `aaa` the same bytes begin and end both: none may count twice.
     tail = min(common_end(old, data), min(len(old), len(data)) - head)
     first = max(bisect_left([one.end for one in sections], head) - _BACK, 0)
     return (*sections[:first], *_read_changed(data, (path, prefixes), old, tail, sections[first:]))

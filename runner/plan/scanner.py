@@ -42,6 +42,8 @@ _FENCE = (
     rb"(?:(?!delete )[A-Za-z0-9_+-]++ file="
     rb"(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}+\n"
     rb"|(?!ya?ml)[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
+    # A closing fence may be indented, and longer than the opening one (CommonMark 0.31, 4.5):
+    # where a line only looks like one, the real parser is asked.
     rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 )
 _BODY = re.compile(
@@ -132,6 +134,8 @@ def may_scan(data: bytes) -> bool:
         data.decode()
     except UnicodeDecodeError:
         return False
+    # A lone CR and CR LF end lines, too (CommonMark 0.31, 2.1): the expressions here know LF
+    # alone.
     return b"\r" not in data
 
 
@@ -240,6 +244,7 @@ def _end(data: bytes, at: int, level: int) -> int | None:
     if at == len(data):
         return at
     following = _NEXT.match(data, at)
+    # A deeper heading that names no task belongs to this section's body, which is not plain then.
     if following is None or not (following[2] or len(following[1]) <= level):
         return None
     return at
@@ -253,6 +258,8 @@ def _is_printable(section: bytes) -> bool:
 
 def _title(raw: bytes) -> str | None:
     title = raw.decode()
+    # Signs at the end close a heading where a blank stands before them, and are text elsewhere
+    # (CommonMark 0.31, 4.2).
     if len(title) > LONGEST_TITLE or title.rstrip().endswith("#"):
         return None
     return " ".join(plain(title.strip()).split())

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 BOM = b"\xef\xbb\xbf"
+# U+0000 among them, as CommonMark 0.31, 2.3 wants it for safety.
 _BAD_BYTES = re.compile("[\ud800-\udfff\0]")
 
 
@@ -58,6 +59,7 @@ class Source:
         if not column:
             return self.start + begin
         raw_line = self.raw[begin : (self._begins[line + 1 :] or [begin])[0]]
+        # A byte that is no UTF-8 is one character here as in `text_of`, so that columns agree.
         characters = raw_line.decode("utf-8", "surrogateescape")[:column]
         return self.start + begin + len(characters.encode("utf-8", "surrogateescape"))
 

@@ -285,6 +285,8 @@ def path_complaint(path: str) -> tuple[str, str] | None:
         return f'bad path "{path}": it has a backslash', "separate folders with /"
     if ".." in parts:
         return f'bad path "{path}": it has ..', "a task stays inside the project's folder"
+    # NTFS drops blanks and dots at a name's end, and file systems may fold case: each of these
+    # opens git's own folder.
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
         return f'bad path "{path}": it lies in .git', "no task may write git's own files"
     if lines := re.search(r"(?<=\w):\d+(?:-\d+)?$", path):

@@ -127,6 +127,7 @@ def fence_text(text: str) -> Iterator[str]:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield ""
+    # Two blanks in, the block belongs to the list item above it (CommonMark 0.31, 5.2).
     yield f"  {fence}text"
     yield from (f"  {display(line)}" for line in text.splitlines())
     yield f"  {fence}"

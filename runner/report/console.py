@@ -105,6 +105,8 @@ class Console:
     def announce(self, text: str) -> None:
         """Say something from a signal's handler: whatever this very thread was in the midst of."""
         with suppress(OSError, ValueError):
+            # Past the stream's buffer: a handler that comes in the midst of a write may not write
+            # to it again (CPython, io, "Reentrancy").
             os.write(self._stream.fileno(), f"{text}\n".encode())
 
     def progress(self, task: str, lines: str) -> None:

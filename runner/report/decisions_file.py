@@ -40,6 +40,8 @@ _IGNORED = """\
 .*.tmp
 """
 
+# O_APPEND: each write goes to the end as it is then, whoever else has written (POSIX, write).
+# O_NOFOLLOW: a link that an attempt has put there leads no write out of the project.
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -72,6 +74,7 @@ def _append(descriptor: int, added: bytes, file: Path, *, keep: bytes, cut: int,
     if cut:
         effects.step("truncate", file)
         os.ftruncate(descriptor, os.fstat(descriptor).st_size - cut)
+    # A person's last line may lack its newline: the heading would be a part of it.
     start = b"" if keep.endswith(b"\n") else b"\n" if keep else head.encode()
     effects.append(descriptor, start + added, file)
 
@@ -142,6 +145,7 @@ class DecisionsDocument:
 
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
+        # Bytes that are no UTF-8 come back as they were (PEP 383): they are a person's.
         text = committed.decode("utf-8", "surrogateescape")
         whole = working.decode("utf-8", "surrogateescape")
         known = {int(number) for number in _ENTRY.findall(text)}

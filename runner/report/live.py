@@ -201,6 +201,8 @@ class LiveConsole(Console):
         if not self._drawn:
             return ""
         wide = self._size()[0]
+        # Where the window became narrower, the terminal itself has broken old lines into more
+        # rows.
         rows = sum(max(1, -(-used // wide)) for used in self._drawn)
         return "\r\x1b[K" + "\x1b[A\x1b[K" * (rows - 1)  # ED at the top would fill the scrollback
 

@@ -125,6 +125,8 @@ def _run(tool: str, found: Sequence[Result]) -> Object:
         driver["version"] = __version__
     return {
         "tool": {"driver": driver},
+        # Python counts in code points; without this word readers count UTF-16 code units (SARIF
+        # 2.1.0, columnKind).
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, rules.index(one.rule)) for one in found],
     }

@@ -132,6 +132,8 @@ def _zsh(commands: Sequence[Known]) -> Iterator[str]:
 
 
 def _zsh_flag(flag: Flag) -> str:
+    # In a spec of `_arguments` brackets hold the explanation and a colon begins the next part
+    # (zshcompsys(1)).
     said = flag.help.replace("[", "(").replace("]", ")").replace(":", "")
     value = ""
     if flag.takes:

@@ -113,6 +113,7 @@ class Access:
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie's value."""
+        # Looked up by its digest: how long that takes tells nothing of the cookie itself.
         return self._sessions.get(_digest(cookie))
 
 

@@ -73,6 +73,7 @@ def reject_item(build: Build, given: Given) -> Said:
     if _is_draft(item):
         with take_turn(project):
             _require_draft(project, item, seen)
+        # One word with `=`: a reason that begins with a dash would be an option.
         return _begin_command(build, ["reject", item, f"--reason={reason}"], f"{item} goes back")
     with take_turn(project):
         came = answers.reject(project, Reject((item,), reason, seen=seen, via=VIA), _ignore)
@@ -250,6 +251,7 @@ def change_tasks(build: Build, given: Given) -> Said:
 def begin_draft(build: Build, given: Given) -> Said:
     """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
+    # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
     return _begin_command(build, ["draft", "--json", "--", wish], "the wish is being drafted")
 
 

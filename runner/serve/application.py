@@ -108,5 +108,8 @@ class _Sessions:
             return JSONResponse({"error": said}, 401)
         cookie, secret = given
         answer = JSONResponse({"secret": secret})
+        # Not `Secure`: this is plain http on the loopback, where not every browser keeps such a
+        # cookie. No script reads it, and no other site sends it (RFC 6265bis, 4.1.2.6 and
+        # 4.1.2.7).
         answer.set_cookie(self._access.cookie, cookie, httponly=True, samesite="strict", path="/")
         return answer

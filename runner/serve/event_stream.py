@@ -26,6 +26,8 @@ _AT_ONCE = 500
 def parse_id(text: str) -> tuple[str, int]:
     """Journal and number of an id; a number alone, or nothing, has no journal."""
     journal, _, number = text.rpartition(":")
+    # Last-Event-ID is anybody's word: `int` raises beyond 4,300 digits (CVE-2020-10735), and
+    # `isdigit` is true for `²`.
     if len(number) > 18 or not number.isascii() or not number.isdigit():  # noqa: PLR2004
         return "", 0
     return journal, int(number)
@@ -76,6 +78,7 @@ async def follow_events(tail: Tail, is_over: Callable[[], bool]) -> AsyncIterato
         try:
             events = await asyncio.to_thread(tail.read)
         except RunnerError as error:
+            # One line: a line end within would begin a field of its own (HTML, 9.2.6).
             yield f"event: damage\ndata: {error.message.splitlines()[0]}\n\n"
             return
         if events:
@@ -86,4 +89,6 @@ async def follow_events(tail: Tail, is_over: Callable[[], bool]) -> AsyncIterato
         quiet += _POLL
         if quiet >= _HEARTBEAT:
             quiet = 0.0
+            # A comment, which clients pass over; some proxies cut a silent connection (HTML,
+            # 9.2.7 has one sent every 15 seconds or so).
             yield ": still here\n\n"

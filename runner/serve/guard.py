@@ -27,6 +27,8 @@ MOST_BODY = 1 << 20
 """Bytes of a request's body."""
 SECRET = "x-runner-secret"
 """The header with the second secret."""
+# default-src does not reach base-uri, form-action and frame-ancestors (CSP Level 3): each is
+# said.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -80,6 +82,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the server's own beginning and end."""
+        # The same-origin policy does not hold for WebSockets (RFC 6455, 10.2): none is answered.
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -102,17 +105,23 @@ class Guard:
 
     def _check_origin(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
+        # Of two Host lines two readers may believe different ones; RFC 9112, 3.2 has both
+        # refused. 421 is RFC 9110, 15.5.20: not the origin that was meant.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             raise _RefusedError(Refusal(421, "this server is not called so"))
         if method not in ("GET", "HEAD", "POST"):
             raise _RefusedError(Refusal(405, "only GET, HEAD and POST are known here"))
         site = headers.get("sec-fetch-site")
         allowed = ("same-origin",) if method == "POST" else ("same-origin", "none")
+        # `none` is what a person typed or took from a bookmark. A program sends no such header,
+        # and is judged by Origin and secrets.
         if site is not None and site not in allowed:
             raise _RefusedError(Refusal(403, "another site asks"))
         origins = headers.getlist("origin")
         if any(one not in self._origins for one in origins) or len(origins) > 1:
             raise _RefusedError(Refusal(403, "another origin asks"))
+        # A browser sends Origin with everything but GET and HEAD (Fetch, "Origin header"):
+        # without it comes no page of ours.
         if method == "POST" and not origins:
             raise _RefusedError(Refusal(403, "a POST says its Origin"))
 
@@ -120,6 +129,8 @@ class Guard:
         now = time.monotonic()
         session = self._find_session(headers)
         bucket = session.bucket if session else self._access.strangers
+        # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
+        # strangers.
         if wait := bucket.take(now):
             raise _RefusedError(Refusal(429, "too many requests", wait=wait))
         if path in _OPEN or path.startswith(_STATIC):
@@ -160,6 +171,8 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise _RefusedError(Refusal(400, "the body has no end"))
         piece: bytes = message.get("body", b"")
+        # A length that was told may be wrong, and a chunked body tells none: what comes is
+        # counted.
         body += piece
         if len(body) > MOST_BODY:
             raise _RefusedError(too_large)

@@ -49,6 +49,8 @@ class Door:
     def open(cls, port: int) -> Door:
         """Listen on loopback, on a free port for 0. Raises RunnerError where it is taken."""
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Else a server that is started again finds its port taken for a minute, by its own closed
+        # connections in TIME_WAIT (socket(7)).
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
@@ -118,6 +120,8 @@ def serve(
             log_level="error",
             access_log=False,
             server_header=False,
+            # On by default and trusted from 127.0.0.1 (uvicorn, settings), which here is every
+            # client.
             proxy_headers=False,
             limit_concurrency=200,
             timeout_keep_alive=15,

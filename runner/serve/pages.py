@@ -65,6 +65,7 @@ def make_templates() -> Environment:
     made.filters["moment"] = moment
     made.filters["short"] = short
     made.filters["seconds"] = format_seconds
+    # Of `quote`'s default a slash stays, and would be another route.
     made.filters["part"] = lambda text: quote(text, safe="")
     made.globals["version"] = __version__
     return made
@@ -215,6 +216,7 @@ class Pages:
         build = self._build(request)
         body = (await request.body()).decode("utf-8", "replace")
         try:
+            # Without a bound a small body makes millions of fields (CPython issue 34866).
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error

@@ -108,6 +108,7 @@ def _claim(store: Store, me: Claimer) -> Any:
 def _find_lapsed(now: ColumnElement[float], me: Claimer) -> Any:
     """A build whose worker was not heard of for too long."""
     one = builds.alias("lapsed")
+    # By the store's clock alone: those of two machines may be minutes apart.
     said = select(one.c.id).where(_is_running(one), one.c.lease_until < now, _fits(one, me))
     return _take_first(said, one)
 
@@ -130,10 +131,14 @@ def _find_pending(now: ColumnElement[float], me: Claimer) -> Any:
 
 def _take_first(said: Any, one: Any) -> Any:
     first = said.order_by(one.c.priority.desc(), one.c.id).limit(1)
+    # Workers that claim at once take different rows instead of standing in line (PostgreSQL,
+    # SELECT, "The Locking Clause"). SQLite has one writer at a time, and the words are left out.
     return first.with_for_update(skip_locked=True, of=one).scalar_subquery()
 
 
 def _is_running(one: Any) -> Any:
+    # Spelled out and not bound: a partial index serves only a query that shows its condition
+    # (PostgreSQL, 11.8; sqlite.org/partialindex.html).
     return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
 
 

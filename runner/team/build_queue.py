@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 _SHORT = 12
 """Characters of the last part of an id."""
+# No `%` and no `_`: it goes into a `like`, where these stand for other letters.
 _ID = re.compile(r"[0-9a-z-]{1,40}")
+# Narrower than git-check-ref-format(1): a dash at the front would be an option of git's, `..` a
+# range.
 _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|\.lock(?:/|$)|/\.))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}(?<![./])"
 )
@@ -271,6 +274,7 @@ def retry_build(store: Store, build: QueuedBuild, by: str) -> None:
 
 def _lock(connection: Connection, build: str) -> Any:
     """The row of a build, which nobody else changes before this transaction ends."""
+    # SQLite knows no FOR UPDATE, and SQLAlchemy says none there: BEGIN IMMEDIATE holds it all.
     said = builds.select().where(builds.c.id == build).with_for_update()
     return connection.execute(said).one()
 

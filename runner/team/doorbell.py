@@ -61,6 +61,8 @@ class Doorbell:
         with self._store.hold() as connection:
             seen = None
             while not self._over.wait(_LOOK):
+                # It stays the same for what this connection commits itself, and counts what any
+                # other did (sqlite.org, pragma data_version).
                 version = connection.exec_driver_sql("PRAGMA data_version").scalar()
                 if version != seen:
                     seen = version

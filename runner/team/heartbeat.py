@@ -49,6 +49,8 @@ class Heartbeat:
             try:
                 said = beat(self._store, self._mine, self._ttl).cancelled_by
             except LostClaimError:
+                # A beat that was on its way while the build ended finds no claim: that is no
+                # loss.
                 self.is_lost = not self._over.is_set()
                 said = ""
             if self.is_lost or said != self.cancelled_by:

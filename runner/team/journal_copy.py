@@ -83,6 +83,7 @@ class JournalCopy:
                 told = VERIFYING
             if told != now.state:
                 connection.execute(builds.update().where(builds.c.id == mine.id).values(state=told))
+        # Only behind the commit: where it fails, the same lines are read again.
         self._journal, self._begun, self.state = journal, True, state
         self._offset += sum(map(len, lines))
         return True

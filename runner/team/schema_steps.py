@@ -24,6 +24,7 @@ def _configure(connection: Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
+    # Alembic's Config is a ConfigParser, to which `%` begins an interpolation.
     config.set_main_option("script_location", str(_STEPS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config

@@ -76,6 +76,7 @@ def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
         if _has_schema(connection):
             go_down(connection, NOTHING)
         go_up(connection, schema)
+        # As the tables of that schema really are: it may be an older one than `tables` says.
         there = MetaData()
         there.reflect(connection)
         for name, some in _group(rows):
@@ -114,6 +115,7 @@ def _require_whole(path: Path, lines: list[bytes]) -> str:
 
 
 def _line(value: dict[str, object]) -> bytes:
+    # In ASCII with every control escaped, so no value can end a line (JSON Lines).
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 

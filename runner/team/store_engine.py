@@ -97,6 +97,8 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One look at everything as it stood at one moment. Raises StoreAwayError."""
+        # PostgreSQL's default shows each statement another moment (chapter 13.2.1, Read
+        # Committed).
         options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with (
             self._told(),
@@ -142,6 +144,9 @@ class Store:
 def clock(store: Store) -> ColumnElement[float]:
     """Seconds since 1970 by the store's own clock, while a statement is carried out."""
     said = (
+        # 2440587.5 is 1970-01-01 as a Julian day. Not now(), which stands still from a
+        # transaction's start (PostgreSQL, 9.9.5): a claim that waited for a lock would begin in
+        # the past.
         "((julianday('now') - 2440587.5) * 86400.0)"
         if store.is_sqlite
         else "extract(epoch from clock_timestamp())::double precision"
@@ -164,6 +169,8 @@ def open_engine(address: str) -> Store:
             pool_pre_ping=True,
             connect_args={
                 "connect_timeout": _CONNECT,
+                # Else a connection that was cut off is waited for a quarter of an hour (tcp(7),
+                # tcp_retries2).
                 "tcp_user_timeout": 1000 * _CONNECT,
                 "options": f"-c idle_in_transaction_session_timeout={_IDLE}s",
             },
@@ -179,6 +186,8 @@ def open_engine(address: str) -> Store:
 def require_local(path: Path) -> None:
     """Raise RunnerError for a path on a network file system, where SQLite may not be."""
     there = next(one for one in (path, *path.parents) if one.exists())
+    # WAL needs memory that all its processes share (sqlite.org/wal.html), and locks of network
+    # file systems are often none (sqlite.org/howtocorrupt.html, 2.1).
     kind = file_system_of(there)
     if kind in _NETWORK:
         raise RunnerError(
@@ -196,6 +205,8 @@ def _set_up_sqlite(engine: Engine) -> None:
 
     def began(connection: Connection) -> None:
         options = connection.get_execution_options()
+        # A reader that becomes a writer is refused at once where somebody wrote in between, and
+        # no waiting helps (sqlite.org/isolation.html): who means to write says so first.
         if not options.get("holds"):
             connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
 

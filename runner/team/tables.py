@@ -60,6 +60,7 @@ builds = Table(
     Column("worker", Text, nullable=False),
     Column("token", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),
+    # 53 bits: a float of 24 goes in steps of two minutes at today's seconds since 1970.
     Column("lease_until", Float(53), nullable=False),  # seconds since 1970 by the store's clock
     Column("host", Text, nullable=False),  # whose folder has its work
     Column("free_at", Float(53), nullable=False),  # until then only that host may claim it

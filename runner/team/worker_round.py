@@ -105,6 +105,7 @@ class TeamWorker:
 
     def _wait(self, seconds: float) -> None:
         self.rung.wait(seconds)
+        # Before the store is asked: what rings while it is asked is kept for the next wait.
         self.rung.clear()
 
     def end(self) -> None:

@@ -23,6 +23,8 @@ _LOOK = 0.1
 """Seconds between two calls of what goes on meanwhile."""
 _SEQUENCE = 0.05
 """Seconds in which the rest of a terminal's escape sequence comes."""
+# Outside of canonical mode Ctrl-D makes no end of file: its byte is read like any other (POSIX,
+# 11.1.9 Special Characters).
 _ESCAPE, _NOBODY, _ENTER = b"\x1b", (b"", b"\x04"), (b"\r", b"\n")
 _LOCAL = 3
 """Where the local modes stand in what tcgetattr(3) gives."""
@@ -125,11 +127,13 @@ class _Keys:
     def _take(self, when: int) -> None:
         with suppress(termios.error):
             modes = termios.tcgetattr(self._descriptor)
+            # ISIG stays, so that Ctrl-C and Ctrl-Z are signals still (POSIX, 11.2.5 Local Modes).
             modes[_LOCAL] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(self._descriptor, when, modes)
 
     def _put_back(self) -> None:
         with suppress(termios.error):  # it may have gone
+            # At once: TCSADRAIN waits for output, and a terminal stopped by Ctrl-S takes none.
             termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
@@ -141,6 +145,8 @@ class _Keys:
         if callable(before):
             before(number, frame)
             return
+        # By the default action and not by an exit code: only so does the shell see that a signal
+        # ended or stopped us (POSIX, wait: WIFSIGNALED, WIFSTOPPED).
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         signal.signal(number, self._hear)  # it was stopped, and goes on

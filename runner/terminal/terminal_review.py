@@ -236,6 +236,7 @@ def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes
     """
     words = _editor(environ)
     with TemporaryDirectory(prefix="runner-edit-") as folder:
+        # Under its own name, by which an editor knows the language.
         file = Path(folder) / Path(path).name
         file.write_bytes(content)
         status = run_interactive((*words, str(file)), Path(folder))
@@ -254,8 +255,10 @@ def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes
 
 def _editor(environ: Mapping[str, str]) -> list[str]:
     """The words of the command that opens a file. Raises RunnerError where none is set."""
+    # In git's order (git-var(1), GIT_EDITOR): who has set both means the first for a screen.
     line = environ.get("VISUAL") or environ.get("EDITOR") or ""
     try:
+        # With options: graphical editors return at once but for `--wait`.
         words = shlex.split(line)
     except ValueError as error:
         raise RunnerError(f"the editor cannot be read: {line}", hint="export EDITOR=vi") from error

@@ -36,6 +36,7 @@ def _look(file: Path) -> tuple[int, int, int] | None:
         known = file.stat()
     except OSError:
         return None
+    # The inode, too: an editor that saves by a rename may leave size and time as they were.
     return known.st_ino, known.st_size, known.st_mtime_ns
 
 

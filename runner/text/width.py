@@ -48,6 +48,7 @@ def cut(text: str, size: int) -> str:
 def _columns_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
+    # Ambiguous ones (A) count as narrow, as UAX 11 recommends where the context is not known.
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 

@@ -317,6 +317,8 @@ def is_script(path: str, content: bytes) -> bool:
 
 def script_mistake(change: Change, run_command: RunCommand) -> Mistake | Finding | str | None:
     """What keeps a file from parsing, a note why nobody could say, or `tool:` what is missing."""
+    # vm.SourceTextModule, which parses a module and runs nothing of it, is there with this flag
+    # alone (nodejs.org, vm).
     options = ("--experimental-vm-modules", "--no-warnings")
     argv = ("node", *options, "-e", _SCRIPT, "--", change.path)
     said = _parse_answer(run_command(argv, stdin=change.content or b""))

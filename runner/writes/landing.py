@@ -49,6 +49,7 @@ def place(root: Path, changes: Iterable[Change], *, converts: bool = False) -> t
     given = tuple(changes)
     gone = [change for change in given if change.content is None]
     come = [change for change in given if change.content is not None]
+    # What goes, goes first: where `a` becomes `a/b`, the file stands in the way of the folder.
     done = [_has_place(root, change, converts) for change in gone]
     done += effects.for_each(lambda change: _has_place(root, change, converts), come)
     late = {change.path for change, has in zip((*gone, *come), done, strict=True) if not has}

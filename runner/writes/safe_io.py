@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a named pipe for reading would wait for a writer for ever.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# With O_EXCL a link at the name is never followed, wherever it leads (open(2)).
 _BESIDE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PREFIX = ".runner-"
 _SUFFIX = ".tmp"
@@ -198,6 +199,7 @@ def _enter(folder: int, name: str, path: str, *, make: bool, durable: bool) -> i
         if not make:
             return None
     except OSError as error:
+        # Of a link O_NOFOLLOW says ELOOP, and together with O_DIRECTORY Linux says ENOTDIR.
         if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
             raise
         raise InTheWay(path, _what_stands(name, folder)) from None
@@ -226,6 +228,7 @@ def _replace(
     descriptor = os.open(beside, _BESIDE, permissions & 0o777, dir_fd=folder)
     try:
         try:
+            # open(2) takes the umask's bits away from its mode, fchmod(2) does not.
             if permissions & _EXACT:
                 os.fchmod(descriptor, permissions & 0o777)
             effects.append(descriptor, content, path)
@@ -233,6 +236,8 @@ def _replace(
                 effects.fsync(descriptor, path)
         finally:
             os.close(descriptor)
+        # The bytes are on disk before the name leads to them: else a power cut may leave the name
+        # with an empty file, and the old one gone (fsync(2), rename(2)).
         effects.step("replace", path)
         os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:

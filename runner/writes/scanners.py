@@ -270,6 +270,7 @@ def _document(output: str) -> object:
             found, end = decoder.raw_decode(output, begin.end())
         except ValueError:
             continue
+        # `[1]: deprecated` begins with JSON, too: behind the document is a blank or nothing.
         if output[end : end + 1].strip() == "":
             return found
     raise ValueError("no JSON")

@@ -71,6 +71,8 @@ class Staging:
         fresh = tuple(_make_staged(change, run, task, attempt) for change in changes)
         folder = _folder(task, attempt)
         with self._lock():
+            # Bytes first, then the list that names them, then what nobody names any more: who
+            # dies between leaves bytes too many, never a name without its bytes.
             for change in changes:
                 if change.content is not None:
                     self._keep(folder, change.content)

@@ -280,6 +280,8 @@ def _store_run(
                 standing.append(key)
                 continue
             stored = ArtifactStored(path, digest, len(content), done.store)
+            # A line that a power cut takes is written again, since what stands in the store is
+            # compared (`_is_same`); only the last one says that all is there.
             journal.append(stored, durable=path == METADATA)
             done.stored += 1
             done.bytes += len(content)

@@ -85,6 +85,8 @@ class Session:
         """Take the lock, open the journal, finish what a crash left. Raises RunnerError."""
         folder = self.project.root / BUILD
         try:
+            # Before all else: who does not get the lock has mended no journal, and freed no lock
+            # of git's.
             self._stack.enter_context(RunLock(folder))
             self.journal = self._stack.enter_context(
                 Journal.open(self.project.journal_path, run=effects.new_id())

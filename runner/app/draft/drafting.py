@@ -360,6 +360,7 @@ def next_number(taken: Collection[str]) -> int:
 
 
 def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str:
+    # Each line begins with its number, so none can end the fence (CommonMark 0.31, 4.5).
     lines = "\n".join(f"{n}: {line}" for n, line in enumerate(reading.lines, start=1))
     said = "\n".join(
         f"- line {one.line}: {one.text}" + (f" ({one.hint})" if one.hint else "") for one in wrong

@@ -96,6 +96,7 @@ class Tally:
 
     def hear(self, record: Record) -> None:
         """Count one record."""
+        # Times of one form and in UTC are in order as text (RFC 3339, 5.1).
         counts = record.time >= self.since
         wait = self.waits.hear(record)
         if counts:

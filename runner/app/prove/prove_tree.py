@@ -216,6 +216,7 @@ class _Room:
 
     def prove(self, task: Task, id_: str) -> Reproven:
         """Run one test contract or contract in a tree that is free."""
+        # The lock before the tree: who waits for it keeps no tree from those that need no lock.
         with self.scarce if task.uses else nullcontext():
             site = self.free.get()
             try:

@@ -107,6 +107,7 @@ class Publisher:
         words = ("--head", branch, "--state", "open", "--json", "url", "--limit", "1")
         ran = self._run(("gh", "pr", "list", *words), self._plain_environment())
         found = _ADDRESS.search(ran.tail) if ran.passed else None
+        # The address stands within JSON, whose closing signs the expression takes in.
         return found[0].rstrip('"}],') if found else ""
 
     def open_request(self, branch: str, title: str, body: str, *options: str) -> str:

@@ -122,6 +122,7 @@ def _look(project: Project, path: str) -> list[int]:
         seen = (project.root / path).lstat()
     except OSError:
         return []
+    # As git's index has it: `touch -d` sets mtime back, and nobody but the system sets ctime.
     return [seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino]
 
 

@@ -128,6 +128,7 @@ def _fetch(address: str) -> str:
     try:
         request = Request(address, headers=headers)  # noqa: S310  # http and https alone come here
         with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310  # the same
+            # One byte more than is taken: that tells a larger answer, whatever its headers say.
             data: bytes = answer.read(_LARGEST + 1)
     except (URLError, OSError, ValueError) as error:
         raise RunnerError(

@@ -43,6 +43,7 @@ else:
 
 _WHOLE = ("content", "file_text")
 _NAMES = ("file_path", "notebook_path", "absolute_path", "path")
+# The envelope that Codex's `apply_patch` takes, alone or within a line of shell.
 _PATCH = re.compile(
     r"^[ \t]*\*\*\* Begin Patch[^\n]*\n(.*?)^[ \t]*\*\*\* End Patch", re.MULTILINE | re.DOTALL
 )

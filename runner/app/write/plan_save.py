@@ -31,6 +31,8 @@ class EditableText:
             return None
         ending = "\r\n" if data.count(b"\r\n") == data.count(b"\n") and b"\r" in data else "\n"
         plain = text.replace(ending, "\n")
+        # A form sends every line end as CR LF (HTML, "constructing the entry list"): a lone CR
+        # would come back as another one.
         if "\r" in plain or "\0" in plain or "\ufeff" in plain:
             return None
         return cls(plain, digest_of(data), ending)

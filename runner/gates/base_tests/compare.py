@@ -69,8 +69,10 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
     """What stays of a test's id from run to run."""
     path, colons, inner = test.partition("::")
     if colons:
+        # pytest puts a case's parameters in brackets behind the id of its function.
         return f"{place(path)}::{inner.partition('[')[0]}"
     if test.startswith("Test") and " " not in test:
+        # A subtest of Go is named behind the slash (`testing`, T.Run).
         return test.partition("/")[0]
     if (said := _OF_GO.fullmatch(test)) is not None:
         return said["name"]

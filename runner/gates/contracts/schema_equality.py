@@ -43,6 +43,8 @@ class _Comparison:
     def trial(self) -> _Comparison:
         """A comparison on the side, whose assumptions count for itself alone."""
         other = _Comparison(loose=self.loose)
+        # What is assumed is its own, the steps are not: trials within trials spend from one
+        # purse.
         other.alike, other._left = set(self.alike), self._left
         return other
 
@@ -159,6 +161,7 @@ def _extra(
     (ours, root), (theirs, other_root) = one, other
     if "object" not in ours.types or (how.loose and theirs.extra is True):
         return
+    # `true` allows what `{}` allows, everything (JSON Schema 2020-12, Core, 4.3.2).
     mine, model = (None if s.extra in (True, {}) else s.extra for s in (ours, theirs))
     if isinstance(mine, dict) and isinstance(model, dict):
         at = f"{where}.*" if where else "*"

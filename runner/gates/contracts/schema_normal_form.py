@@ -88,6 +88,7 @@ def shape(schema: Json, root: Json) -> Shape:
         properties=_object(plain.get("properties")),
         required=frozenset(_strings(plain.get("required"))),
         extra=plain.get("additionalProperties", True),
+        # A list here is what drafts before 2020-12 had for `prefixItems`.
         items=plain.get("items", True) if not isinstance(plain.get("items"), list) else True,
         first=tuple(_array(plain.get("prefixItems", plain.get("items")))),
         variants=variants,
@@ -124,6 +125,7 @@ def resolve_reference(reference: str, root: Json) -> Json:
     """What a reference into the same document leads to (RFC 6901); True where nothing is there."""
     node = root
     for part in reference.removeprefix("#").split("/")[1:]:
+        # In this order: the other way round `~01`, which is `~1`, would become `/` (RFC 6901, 4).
         key = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
         if isinstance(node, dict) and key in node:
             node = node[key]
@@ -196,6 +198,7 @@ def _types(plain: dict[str, Json], values: frozenset[str] | None) -> frozenset[s
         return frozenset(_type_of(json.loads(value)) for value in values)
     if not types:
         types = _imply_types(plain)
+    # An integer is a number (JSON Schema 2020-12, Validation, 6.1.1).
     return types | {"integer"} if "number" in types else types
 
 

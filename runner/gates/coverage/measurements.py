@@ -113,6 +113,7 @@ def _reports(bench: GateContext, folder: Path) -> Iterator[Path]:
             yield from files_in(each, end="lcov.info")
     if not folder.exists():
         return
+    # Since then the run goes on: a report that is older tells of another one.
     started = folder.stat().st_ctime
     for name in _LEFT:
         path = project_tree(bench) / name
@@ -184,10 +185,14 @@ def read_runs(folder: Path, root: str) -> Runs:
 
 def _rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
     try:
+        # immutable: no lock is taken, and no journal beside it is played back
+        # (sqlite.org/uri.html); a command may have written both.
         connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)
     except sqlite3.Error:
         return
     try:
+        # A table may be a view that never comes to an end: SQLite asks this now and then, and
+        # stops.
         connection.set_progress_handler(lambda: effects.monotonic() > end, _STEPS)
         for path, test, bits in connection.execute(_QUERY):
             texts = isinstance(path, str) and isinstance(test, str) and isinstance(bits, bytes)

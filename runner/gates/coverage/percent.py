@@ -179,6 +179,7 @@ def _not_loaded(path: str, content: bytes) -> Lines:
 
 
 def _percent(part: int, of: int) -> float:
+    # Down, never to the nearest: 99.998 is not all of it, and must not be shown as 100.
     return math.floor(part * 10_000 / of) / 100
 
 
@@ -216,6 +217,8 @@ def statements(content: bytes) -> Statements | None:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
+        # A file that sets TYPE_CHECKING true itself runs that block: then nothing is hidden
+        # there.
         hidden = (_NO_BODY,) if _SET.search(text) else (_NO_BODY, _FOR_CHECKERS)
         with one_at_a_time():
             parser = PythonParser(text=text, filename="x.py", exclude="|".join(hidden))

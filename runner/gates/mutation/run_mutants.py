@@ -210,6 +210,8 @@ class MutantRunner:
         )
         given = bench.environment.get("PYTEST_ADDOPTS", "")
         variables = {
+            # CPython knows compiled code by its source's time and size: a mutant's would be taken
+            # for what comes next.
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{given} {words}".strip(),
         }

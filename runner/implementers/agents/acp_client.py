@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 VERSION = 1
+# The protocol's own code for a login that is missing; the two below are JSON-RPC 2.0's (section
+# 5.1).
 _LOGIN = -32000
 _NO_METHOD, _BAD_PARAMS = -32601, -32602
 _LONGEST_SAID = 2_000
@@ -135,6 +137,8 @@ class Client:
             self._send({"method": "session/cancel", "params": {"sessionId": self.session}})
 
     def _initialize(self) -> Mapping[str, Any]:
+        # What a client does not offer here no agent may ask for (Agent Client Protocol,
+        # "Initialization"): what it writes it writes itself, inside the sandbox.
         can = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
         who = {"name": "runner", "title": "runner", "version": "1"}
         asked = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": who}
@@ -142,6 +146,8 @@ class Client:
         if isinstance(known, _Refusal):
             known.end("it did not begin")
         version = known.get("protocolVersion")
+        # To Python `true` equals 1. Who cannot speak the version that was answered ends the
+        # session (ACP, "Initialization").
         if version != VERSION or isinstance(version, bool):
             raise _Over(f"it speaks version {version} of the protocol, and we speak {VERSION}")
         emit("began", agent=_text(_told(known.get("agentInfo")).get("name")))
@@ -219,6 +225,7 @@ class Client:
 
     def _hear(self, row: Mapping[str, Any]) -> None:
         method, params = row.get("method"), _told(row.get("params"))
+        # Without an id it is a notification, which gets no answer (JSON-RPC 2.0, 4.1).
         if "id" not in row:
             if method == "session/update" and params.get("sessionId") == self.session:
                 self._update(_told(params.get("update")))
@@ -242,6 +249,8 @@ class Client:
             self._send({"id": number, "error": error})
             return
         key = _text(call.get("toolCallId"))
+        # A question may tell only what is new of its call; the rest came with the updates before
+        # it.
         whole = {**self._calls.get(key, {}), **{n: v for n, v in call.items() if v is not None}}
         answer = answer_permission(Asked(whole, self.folder, self.rules), options)
         emit("permission", title=_text(whole.get("title")), **answer.told)

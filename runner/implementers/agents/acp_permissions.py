@@ -54,6 +54,8 @@ class PermissionReply:
 def answer_permission(asked: Asked, options: Sequence[Mapping[str, Any]]) -> PermissionReply:
     """Choose one of the agent's options; none of them where no fitting one is offered."""
     why = _refuse(asked)
+    # Once before always: who is answered for ever asks no more, and the rules are not heard
+    # again.
     kinds = ("reject_once", "reject_always") if why else ("allow_once", "allow_always")
     for kind in kinds:
         for one in options:

@@ -129,6 +129,8 @@ def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: 
     `seen` is the path of the rules as the program sees it.
     """
     household.put(path.name, json.dumps(asdict(rules)).encode())
+    # -P: the hook starts in the task's tree, whose own `runner` or `json.py` would be imported
+    # first.
     command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))
     if hooks is Hooks.CLAUDE:
         household.put(_SETTINGS, json.dumps(_before_tool(hooks, command, rules)).encode())
@@ -168,6 +170,7 @@ def _gemini(household: AgentHome, command: str, rules: Rules) -> dict[str, objec
     except (OSError, ValueError, RecursionError):
         found = {}
     settings: dict[str, object] = found if isinstance(found, dict) else {}
+    # Gemini counts a hook's time in milliseconds, Claude Code and Codex in seconds.
     hook = {"type": "command", "command": command, "timeout": _SECONDS * 1000, "name": "runner"}
     mine = {"BeforeTool": [{"matcher": _matcher(Hooks.GEMINI, rules), "hooks": [hook]}]}
     return {**settings, "hooks": mine}

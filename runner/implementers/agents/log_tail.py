@@ -103,6 +103,7 @@ class Following:
         """Read to the end."""
         self._over.set()
         self._thread.join()
+        # What was written since the thread's last look is read here, where it is gone.
         if kind is None:
             self._take()
             self._hear(self._rest)
@@ -142,6 +143,7 @@ class Following:
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             for line in lines:
                 self._hear(line)
+            # A line without an end may not fill the memory.
             if len(self._rest) > _LONGEST_LINE:
                 self._rest = b""
 

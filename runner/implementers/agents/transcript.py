@@ -293,6 +293,8 @@ def find_crash(ran: Ran) -> str:
     """How the program itself broke down, a signal or its last words; empty where it gave up."""
     if ran.ended is not Ended.EXITED or ran.passed:
         return ""
+    # A signal's number is negative where we waited ourselves (CPython, subprocess), and added to
+    # 128 where a shell did (POSIX, 2.8.2).
     number = -ran.exit if ran.exit < 0 else ran.exit - _SIGNALLED
     if number in set(signal.Signals) and number not in _ENDED_BY_SOMEBODY:
         return signal.Signals(number).name

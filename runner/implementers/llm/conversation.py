@@ -152,7 +152,11 @@ class Conversation:
         def of(context: RunContext[None]) -> ModelSettings:
             key = f"{session}-{context.run_step}"
             effects.step("ask", key)
+            # A service that knows the header (IETF draft httpapi-idempotency-key-header) answers
+            # a request that comes twice with what it said before, and charges it once; others
+            # ignore it.
             headers = {"Idempotency-Key": key}
+            # A client that repeats by itself would spend what no limit has counted.
             return ModelSettings(max_retries=0, extra_headers=headers, cache=True)
 
         return of

@@ -92,6 +92,7 @@ def read_file(desk: ToolContext, asked: ReadFile) -> str:
 
 def search(desk: ToolContext, asked: Search) -> str:
     """The lines that match, as `path:line: text`."""
+    # RE2 takes time linear in the text, whatever expression a model thinks of.
     options = re2.Options()
     options.case_sensitive = not asked.ignore_case
     options.log_errors = False

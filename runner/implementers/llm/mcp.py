@@ -145,6 +145,7 @@ class McpClient:
         self._ask(
             "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": who}
         )
+        # Before this a server should ask for nothing but pings (MCP, "Lifecycle").
         self._send({"method": "notifications/initialized"})
 
     def _ask(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
@@ -245,6 +246,7 @@ def tools_of_servers(
 def _server_with_log(command: str, words: Path) -> str:
     """The server with its standard error kept apart, bounded: what it logs is no message."""
     file = shlex.quote(str(words))
+    # `cat` reads on behind the bound: a server that logs much would else be ended by SIGPIPE.
     keep = f"head -c {_MOST_WORDS} > {file}; cat > /dev/null"
     return f"exec 3>&1; {{ {command}\n}} 2>&1 >&3 3>&- | {{ exec 3>&-; {keep}; }}"
 

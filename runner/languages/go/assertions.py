@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^{]*\)[^{\n]*\{", re.MULTILINE)
 _TESTING = re.compile(r"\((\w+)\s+\*?testing\.\w+\)")
 """What the framework gives a test: who is handed it may let the test fail."""
+# `Testing` is no test: what follows the word begins with no small letter (go help testfunc).
 _TEST = re.compile(r"\A(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
 _SKIP = re.compile(r"\b\w+\.(?:Skip|SkipNow|Skipf)\s*\(")
 _RUN = re.compile(r"\b\w+\.Run\s*\(\s*(\"[^\"]*\")")
@@ -31,6 +32,7 @@ _CLAIM = re.compile(
     r"\b(?:\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)|(?:assert|require|is|qt)\.\w+)\s*\("
 )
 _TABLE = re.compile(r"\[\]\s*(?:struct\s*(?=\{)|\w+\s*(?=\{))")
+# `+build` is the form before Go 1.17 (go help buildconstraint).
 _BUILD = re.compile(r"^//\s*(?:go:build|\+build)\s+(.+)$", re.MULTILINE)
 _WEAK_WORDS = """
 NotNil True False NotEmpty NotEqual NoError Error NotPanics NotZero
@@ -141,5 +143,7 @@ def _strength(word: str) -> float:
 def test_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
     """A command that runs the packages of these files of tests."""
     del text, known
+    # With `./`, as a bare path is one of an import (go help packages); and no files, as one that
+    # is named alone is compiled without those beside it.
     folders = sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in paths})
     return f"go test -v {' '.join(map(shlex.quote, folders))}"

@@ -93,6 +93,7 @@ def put_probes(path: str, source: str, number: str) -> Probed | None:
             put[place] = put.get(place, "") + f'{name}("{probe.key}"); '
     if not found:
         return None
+    # On the package's own line, which Go allows behind a semicolon: every line keeps its number.
     put[package.end()] = f'; import {name}_os "os"; import {name}_sync "sync"'
     text = source
     for place in sorted(put, reverse=True):

@@ -23,6 +23,7 @@ from runner.languages.javascript import LITERALS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# `xit` and `fit` are jasmine's; jest knows both, mocha the first.
 _CALL = re.compile(
     r"(?<![\w.$])(?P<word>x|f)?(?P<kind>it|test|describe|suite|context|specify)"
     r"(?P<how>(?:\.(?:skip|only|todo|failing|fails|concurrent|sequential|serial|each|skipIf|runIf))*)"
@@ -30,6 +31,7 @@ _CALL = re.compile(
 )
 _GROUPS = frozenset({"describe", "suite", "context"})
 _HELD = re.compile(r"skip|only|todo|failing|fails|runIf")
+# `test("…", { skip: true }, () => …)` of Node's runner, and of vitest in the same place.
 _OPTION = re.compile(r"\b(?:skip|todo|only)\s*:\s*(?!false\b)")
 _IN_BODY = re.compile(r"(?<![\w$])(?:\w+\.(?:skip|todo)|this\.skip|pending)\s*\(")
 _EXPECT = re.compile(r"(?<![\w.$])(?:expect|assert|should)(?:\.\w+)*\s*\(|(?<=\.)should\b(?=\.)")

@@ -60,6 +60,7 @@ def names_of(path: str, content: bytes) -> frozenset[str]:
 
 
 def _resolve_specifier(path: str, name: str) -> Iterator[str]:
+    # What stands behind is for a bundler: `./logo.svg?raw`.
     name = name.partition("?")[0]
     if name.startswith("."):
         place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
@@ -70,6 +71,7 @@ def _resolve_specifier(path: str, name: str) -> Iterator[str]:
         yield from _places(name[1:])
         return
     parts = name.split("/")
+    # A scoped package has two words, `@scope/name` (npm, "scope").
     own = 2 if name.startswith("@") and len(parts[0]) > 1 else 1
     yield "js:" + "/".join(parts[:own])
     for at in range(min(own, len(parts) - 1) + 1):

@@ -49,6 +49,8 @@ _IF = re.compile(r"\bif\s*(?=\()")
 _NO_METHODS = re.compile(r"\b(?:if|for|while|switch|catch|with|return|function)\s*\Z")
 _SKIPS = re.compile(r"(?<![\w$])(?:\w+\.(?:skip|todo)|this\.skip|pending)\s*\(")
 
+# A function and a `var`: both are there before the first line runs (ECMAScript, hoisted
+# declarations), so the helper can stand at the end and no line moves.
 _HELPER = """
 function __runner_probe({given}){any} {{
   try {{
@@ -186,6 +188,8 @@ def _helper(path: str, mask: str, number: str) -> str:
     head, start, write = "", 'require("fs").openSync', 'require("fs").writeSync'
     if module and not name.endswith((".cjs", ".cts")):
         start, write = "__runner_open", "__runner_write"
+        # An import may stand anywhere at a module's top: all are resolved before it runs
+        # (ECMAScript, Modules).
         head = f'import {{ openSync as {start}, writeSync as {write} }} from "fs";'
     return head + _HELPER.format(
         given=f"key{any_}, value{any_}",

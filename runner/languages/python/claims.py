@@ -222,11 +222,14 @@ def _slack(right: ast.expr) -> float:
         return 0.0
     given = [keyword.value for keyword in right.keywords if keyword.arg in ("rel", "abs")]
     numbers = [_number(value) for value in (*given, *right.args[1:])]
+    # Where neither is named, `approx` allows a millionth of the expected value (pytest's
+    # reference).
     return max((number for number in numbers if number is not None), default=1e-6)
 
 
 def _tolerance(left: ast.expr, right: ast.expr) -> float:
     """The tolerance of `abs(a - b) < 0.1`."""
+    # Only so is the number a tolerance: in `n < 10` it is a bound that the claim is about.
     if name_of(left).endswith("abs") and isinstance(left, ast.Call):
         return _number(right) or 0.0
     return 0.0

@@ -58,6 +58,8 @@ def names_of(path: str, content: bytes) -> frozenset[str]:
     """The names that a Cargo.toml gives to its crate and targets."""
     del path
     found = _CRATE_NAME.findall(content.decode("utf-8", "replace"))
+    # In code a crate is called with `_` where its package is with `-` (Cargo reference, library
+    # targets).
     return frozenset(f"rs:{name.replace('-', '_')}" for name in found)
 
 

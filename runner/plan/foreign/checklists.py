@@ -140,6 +140,7 @@ def _line_of(found: re.Match[str], number: int, begin: int, group: int) -> _Line
 
 
 def _width(text: str) -> int:
+    # A tab reaches to the next stop of four (CommonMark 0.31, 2.2).
     expanded = text.expandtabs(4)
     return len(expanded) - len(expanded.lstrip())
 
@@ -287,6 +288,7 @@ def _take_saying(said: str, tasks: list[ForeignTask]) -> bool:
     for key in _names(found["after"]):
         if key in place:
             task = tasks[place[key]]
+            # Only what stands above: two sayings that contradict each other would make a circle.
             more = (one for one in before if one != key and place[one] < place[key])
             tasks[place[key]] = replace(task, needs=tuple(dict.fromkeys((*task.needs, *more))))
     return True

@@ -96,6 +96,7 @@ def plain_title(title: str) -> str:
 def inert(line: str) -> str:
     """A line that begins nothing in Markdown and in a plan."""
     words = "".join(" " if ord(one) < ord(" ") else one for one in line).strip()[:_LONGEST]
+    # A comment goes on to its `-->`, over every field between (CommonMark 0.31, 4.6).
     words = words.replace("<!--", "&lt;!--")
     if opening := _OPENING.match(words):
         at = opening.end() if opening[0][0].isdigit() else 0

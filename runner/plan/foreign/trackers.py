@@ -93,6 +93,7 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
     while text[at : at + 1] != close:
         name = ""
         if is_object:
+            # Whatever stands where a name should may not nest any further.
             key = _read(text, at, _DEEPEST)
             name, at = str(key.of), _skip(text, key.end)
             if text[at : at + 1] != ":":
@@ -100,6 +101,8 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
             at += 1
         value = _read(text, at, depth + 1)
         items.append(value)
+        # Of a name that stands there twice the last counts, as most readers have it (RFC 8259,
+        # 4).
         members[name] = value
         at = _skip(text, value.end)
         if text[at : at + 1] == ",":

@@ -113,6 +113,8 @@ class _Thought:
     def item(self, item: AndOr, states: set[_State], *, guarded: bool) -> set[_State]:
         if item.ended != "&":
             return self.and_or(item, states, guarded=guarded)
+        # What is put into the background has said 0 whatever becomes of it (POSIX, 2.9.3
+        # Asynchronous Lists).
         inside = self.and_or(item, states, guarded=guarded)
         lost = {one for one in inside if one.ran and not any(s.ran for s in states)}
         return {
@@ -124,6 +126,8 @@ class _Thought:
         found = states
         last = len(item.parts) - 1
         for at, (operator, pipeline) in enumerate(item.parts):
+            # `set -e` passes over all but the last of such a list, over conditions and what `!`
+            # stands before (POSIX, set).
             here = guarded or at != last
             if not operator:
                 found = self.each(found, partial(self.pipeline, pipeline, guarded=here))
@@ -201,6 +205,8 @@ class _Thought:
             case Loop():
                 return self.loop(node, states, guarded=guarded)
             case Case():
+                # Where no pattern fits, a `case` ends with 0 (POSIX, 2.9.4 Case Conditional
+                # Construct).
                 bodies = [self.script(one, states, guarded=guarded) for one in node.bodies]
                 return set().union({one._replace(said=_Said.OK) for one in states}, *bodies)
             case Function():

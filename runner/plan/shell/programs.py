@@ -226,6 +226,7 @@ def _past(words: list[str]) -> list[str] | None:
         rest = _without_options(rest, _STANDS_BEFORE[name])
         if name in _TAKES_ONE_MORE:
             rest = rest[1:]
+        # `env NAME=value program` (POSIX, env), and cross-env in the same form.
         while rest and _ASSIGNS.match(rest[0]):
             rest = rest[1:]
         return rest
@@ -252,6 +253,7 @@ def _without_options(words: list[str], taking: frozenset[str], but: str = "") ->
     """The words past the options at the front; those in `taking` are followed by a word."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != but:
+        # What follows is no option, whatever it looks like (POSIX 2018, XBD 12.2, Guideline 10).
         if words[at] == "--":
             return words[at + 1 :]
         at += 2 if words[at] in taking else 1

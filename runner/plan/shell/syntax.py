@@ -301,6 +301,7 @@ class _Reader:
         text = self.text
         while self.at < len(text) and text[self.at] != '"':
             if text[self.at] == "\\":
+                # In double quotes a backslash stays before any sign but these (POSIX, 2.2.3).
                 escaped = text[self.at + 1 : self.at + 2]
                 value.append(escaped if escaped in '$`"\\' else "\\" + escaped)
                 self.at += 2
@@ -341,6 +342,8 @@ class _Reader:
     def blanks(self) -> None:
         if found := _BLANK.match(self.text, self.at):
             self.at = found.end()
+        # `#` begins a comment only where a word could begin (POSIX, 2.3 Token Recognition): `a#b`
+        # is a word.
         if self.text.startswith("#", self.at):
             before = self.text[self.at - 1 : self.at] if self.at else " "
             if before in " \t\n;&|()":

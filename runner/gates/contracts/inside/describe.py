@@ -57,6 +57,7 @@ def main() -> None:
         said = {"error": f"{target}: {code or f'{type(problem).__name__}: {problem}'}"}
     beside = Path(out + ".new")
     beside.write_text(json.dumps(said, default=str), "utf-8")
+    # Whole or not at all, whenever this process is ended (POSIX, rename).
     beside.replace(out)
     sys.exit("error" in said)
 
@@ -88,6 +89,8 @@ def describe(kind: Any, target: str) -> dict[str, Any]:
     """The type as JSON Schema, once for each way it is said."""
     shaped = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
     if hasattr(kind, "model_json_schema"):
+        # What has a default may be left out on the way in, and is always there on the way out:
+        # these are two schemas (pydantic, JSON Schema, `mode`).
         both = [kind.model_json_schema(mode=mode) for mode in ("validation", "serialization")]
         return {"schemas": both, "loose": False, "by": "pydantic"}
     if hasattr(kind, "__pydantic_validator__") or shaped:
@@ -138,6 +141,8 @@ class Annotations:
     def generic(self, kind: Any) -> dict[str, Any]:
         """The schema of an annotation with arguments."""
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+        # By their names: this runs on the project's Python, and `typing` has the two from 3.11
+        # on.
         if origin is typing.Annotated or str(origin) in ("typing.Required", "typing.NotRequired"):
             return self.schema(arguments[0])
         if origin is typing.Literal:

@@ -64,6 +64,7 @@ CHECKS = (
 def main() -> None:
     """Test an application as the job says."""
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    # A hook of this kind cannot be taken away again, nor passed by from Python (PEP 578).
     sys.addaudithook(only_loopback)
     os.environ.pop("SCHEMATHESIS_HOOKS", None)
     report = Report(job["report"])

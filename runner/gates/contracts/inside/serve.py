@@ -253,6 +253,7 @@ class Asgi:
             if message["type"] == "http.response.start":
                 started.append(message["status"])
                 writer.write(head_of(message))
+            # An answer to HEAD has no body, whatever the application sends (RFC 9110, 9.3.2).
             elif message["type"] == "http.response.body" and scope["method"] != "HEAD":
                 writer.write(message.get("body", b""))
                 await writer.drain()
@@ -284,6 +285,7 @@ def scope_of(head: str, state: dict[str, Any]) -> tuple[dict[str, Any], int]:
         "http_version": "1.1",
         "method": method,
         "scheme": "http",
+        # Decoded here, and as it came in raw_path (ASGI, HTTP connection scope).
         "path": unquote(path),
         "raw_path": path.encode("latin-1"),
         "query_string": query.encode("latin-1"),
