@@ -29,13 +29,15 @@ class Admission:
 
     event: LabelEvent | None = None
     why_not: str = ""
+    parts: tuple[Issue, ...] = ()
+    """Issues below it, as they were before it was asked who changed them."""
 
 
 def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> Admission:
     """Look who labelled, and who changed the text since. Raises ForgeError.
 
-    The issue's text has to be read before: a change that comes after it is then seen here. Of
-    the event `known` the text was taken already.
+    The issue's text has to be read before, and that of its parts is, here: a change that comes
+    after it is then seen. Of the event `known` the text was taken already.
     """
     events = forge.list_label_events(issue.number)
     asked = [one for one in events if one.label == trigger]
@@ -44,17 +46,17 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
     event = asked[-1]
     if event.id == known:
         return Admission(event)
-    parts = forge.list_parts(issue.number) if issue.parts else ()
-    if is_changed_since(forge, issue.number, events, event.time) or any(
-        is_changed_since(forge, one.number, forge.list_label_events(one.number), event.time)
-        for one in parts
+    parts = tuple(forge.list_parts(issue.number) if issue.parts else ())
+    if any(
+        is_changed_since(forge, number, forge.list_label_events(number), event.time)
+        for number in (issue.number, *(one.number for one in parts))
     ):
         return Admission(
             event,
             f"The text was changed after the label `{trigger}` was put on, by somebody who may not"
             " push here. Read it; if it is what you want, take the label off and put it on again.",
         )
-    return Admission(event)
+    return Admission(event, parts=parts)
 
 
 def is_changed_since(forge: Forge, number: int, events: Sequence[LabelEvent], since: str) -> bool:

@@ -36,11 +36,8 @@ def is_part(desk: IssueDesk) -> bool:
     return above.is_open and desk.trigger in above.labels
 
 
-def read_parts(desk: IssueDesk) -> tuple[Issue, ...]:
-    """Open issues below it that are a part of what is wished for; no mirrors of tasks."""
-    if not desk.issue.parts:
-        return ()
-    below = desk.forge.list_parts(desk.number)
+def choose_parts(below: Sequence[Issue]) -> tuple[Issue, ...]:
+    """Open issues below one that are a part of what is wished for; no mirrors of tasks."""
     return tuple(one for one in below if one.is_open and MIRROR not in one.labels)
 
 

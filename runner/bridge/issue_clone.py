@@ -275,9 +275,11 @@ class IssueClone:
     def change(self, task: str, text: str) -> Ended:
         """`runner change`; what it makes STALE is approved: a person asked for exactly that.
 
-        A text that stands in the plan already was asked before a crash, and is not asked again.
+        A text that stands with the task already was asked before a crash, and is not asked again.
         """
-        if " ".join(text.split()).encode() in _read_bytes(self._open()):  # as a quote has it
+        if " ".join(text.split()).encode() in _read_section(
+            self._open(), task
+        ):  # as a quote has it
             return Ended(ExitCode.OK, "")
         ended = self._go("change", "--json", "--yes", "--", task, text)
         if ended.code:
@@ -352,8 +354,12 @@ def _read_plan(project: Project) -> Plan:
     return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
 
 
-def _read_bytes(project: Project) -> bytes:
-    return Target.of(project).data
+def _read_section(project: Project, task: str) -> bytes:
+    """The plan's lines from a task's heading to the next one's; empty where it has no such task."""
+    begins = {one.id: one.line - 1 for one in _read_plan(project).tasks}
+    begin = begins.get(task, 1 << 60)
+    end = min((line for line in begins.values() if line > begin), default=None)
+    return b"\n".join(Target.of(project).data.splitlines()[begin:end])
 
 
 def _read_place(project: Project) -> str:

@@ -17,7 +17,7 @@ from runner.bridge.comment_text import (
     names_others,
     plain_title,
 )
-from runner.bridge.epic import TOO_MUCH, is_part, mirror_tasks, read_parts, write_wish
+from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
 from runner.bridge.issue_desk import LIMIT, IssueDesk, StoppedError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.person_word import hear, refuse_plan
@@ -111,7 +111,7 @@ class IssueWork(IssueDesk):
             return end_issue(self) if is_merged or self.memory.ended else None
         if found.why_not:
             return self._refuse(found, "its text was changed by somebody who may not push")
-        parts = read_parts(self)
+        parts = choose_parts(found.parts)
         wish = write_wish(self.issue, parts)
         if not wish:
             return self._refuse(replace(found, why_not=TOO_MUCH), "too much for one plan")

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.tree import plant_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,11 +45,12 @@ class OwnCommand:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `forget`
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - likewise
         effects.step("spawn", argv[0])
-        try:
-            self._process = subprocess.Popen(
+
+        def start(env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=dict(env),
+                env=env,
                 stdin=subprocess.DEVNULL if stdin is None else stdin,
                 stdout=self._output,
                 stderr=self._errors,
@@ -57,6 +59,9 @@ class OwnCommand:
                 # (termios(3), ISIG), and this command is ended by us alone.
                 process_group=None if stays else 0,
             )
+
+        try:
+            self._process = plant_apart(env, start) if stays else start(dict(env))
         except BaseException:
             self._close()
             raise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
+from runner.process.tree import plant_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,15 +49,7 @@ def ask_for_secret(
     """
     effects.step("spawn", "/bin/sh")
     try:
-        asked = subprocess.Popen(
-            ("/bin/sh", "-c", line),
-            cwd=root,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        asked = plant_apart(environ, lambda env: _start(line, root, env))
     except OSError as error:
         return Answer(trouble=f"it cannot start: {error.strerror}")
     until = effects.monotonic() + seconds
@@ -71,6 +64,18 @@ def ask_for_secret(
                 return Answer(trouble="it was ended" if cancelled() else _late(seconds))
         else:
             return _read(said, asked.returncode)
+
+
+def _start(line: str, root: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ("/bin/sh", "-c", line),
+        cwd=root,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _late(seconds: float) -> str:

@@ -193,6 +193,8 @@ class Course:
         """Seconds until there is something to say or to end, for `wait` to do."""
         if self._ended is not None:
             return self._ended + _LINGERS - effects.monotonic()
+        if self._limits.disk:  # what it writes is counted by `wait` alone, again and again
+            return self._began + _POLL - effects.monotonic()
         return self._pause(watched=True)
 
     def attend(self) -> Ended:

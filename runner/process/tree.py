@@ -24,7 +24,7 @@ from runner.process import platform
 from runner.process.platform import descendants, environment, everyone, process, ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from subprocess import Popen
 
     from runner.process.platform import Process
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MARK = "RUNNER_COMMAND"
 """The variable that says which command a process belongs to; nested runners append theirs."""
 
+_APART = "apart"
+"""The mark of what is nobody's leftover."""
 _KILLING = 5.0
 """Seconds that processes which keep forking are hunted for."""
 _FIRST = 1
@@ -193,6 +195,20 @@ def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tr
         tree = Tree(mark, start(), started, wrapper)
         _running[tree.first.pid] = tree
     return tree
+
+
+def plant_apart(
+    env: Mapping[str, str], start: Callable[[dict[str, str]], Popen[bytes]]
+) -> Popen[bytes]:
+    """Start what begins a session though it is no command: whoever does so waits for it alone.
+
+    It carries a mark that is no command's: it shows up among our children as an orphan of one
+    would, and the next to end would end it. Raises what `start` raises.
+    """
+    outer = os.environ.get(MARK)
+    mark = f"{outer}/{_APART}" if outer else _APART
+    with _lock:
+        return start({**env, MARK: mark})
 
 
 def end_marked(prefix: str) -> int:

@@ -177,7 +177,12 @@ class Lender(Protocol):
     """Gives a task's commands secrets that a command of the person's own says, for a while."""
 
     def lend(
-        self, task: Task, attempt: int, tell: TellOfSecrets, cancelled: Callable[[], bool] = ...
+        self,
+        task: Task,
+        attempt: int,
+        tell: TellOfSecrets,
+        cancelled: Callable[[], bool] = ...,
+        holder: str = ...,
     ) -> dict[str, str]:
         """Names and values. Raises RunnerError where one is not to be had."""
 

@@ -21,7 +21,7 @@ from runner.run.permission_prompts import Questions
 from runner.run.planned import plan_session
 from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
-from runner.run.secret_leases import LeaseError, lend_secrets, refuse_attempt, renew_secrets
+from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.wording import attempt_folder, did_you_mean
 from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes
@@ -39,26 +39,12 @@ def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
     try:
-        outcome = _attempt_with_secrets(assignment, site)
+        outcome = lend_secrets(assignment, site, _attempt)
     except StoppedError:  # nobody has looked through what is there, so nothing of it is kept
         outcome = Outcome(
             assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""
         )
     return replace(outcome, seconds=round(effects.monotonic() - began, 3))
-
-
-def _attempt_with_secrets(assignment: Assignment, site: WorkerContext) -> Outcome:
-    """The attempt with the secrets that it is lent; BLOCKED where one is not to be had."""
-    if site.leases is None:
-        return _attempt(assignment, site)
-    with lend_secrets(assignment, site) as lent:
-        if isinstance(lent, Outcome):
-            stopped = site.cancelled.is_set()
-            return replace(lent, ending=Ending.INTERRUPTED) if stopped else lent
-        try:
-            return _attempt(lent, site)
-        except LeaseError as error:
-            return refuse_attempt(assignment, error)
 
 
 def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:

@@ -6,7 +6,6 @@ who had which from when to when, never a value nor its digest.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import timedelta
 from threading import Lock
@@ -22,7 +21,7 @@ from runner.process.secret_command import ask_for_secret
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.config.settings import Settings
@@ -62,14 +61,17 @@ class SecretLeases:
         attempt: int,
         tell: TellOfSecrets,
         cancelled: Callable[[], bool] = lambda: False,
+        holder: str = "",
     ) -> dict[str, str]:
         """Names and values of all leased secrets that a task requires. Raises LeaseError.
 
-        One whose time is over is asked for anew; the task's other secrets stay as they are.
+        One whose time is over is asked for anew; the task's other secrets stay as they are. The
+        `holder` is the task whose attempt has them, where it is another one.
         """
         needed = {need.name for need in task.requires if need.kind == "secret"}
         sources = [one for one in self.settings.secret if one.name in needed]
-        return {one.name: self._value(one, task.id, attempt, tell, cancelled) for one in sources}
+        who = holder or task.id
+        return {one.name: self._value(one, who, attempt, tell, cancelled) for one in sources}
 
     def _value(
         self,
@@ -123,18 +125,23 @@ class SecretLeases:
             journal.append(event, task=task, attempt=attempt)
 
 
-@contextmanager
-def lend_secrets(assignment: Assignment, site: WorkerContext) -> Iterator[Assignment | Outcome]:
-    """The assignment with the leased secrets of its task; an outcome where one is not to be had."""
+def lend_secrets(
+    assignment: Assignment,
+    site: WorkerContext,
+    work: Callable[[Assignment, WorkerContext], Outcome],
+) -> Outcome:
+    """What the work comes to with the secrets that its task is lent.
+
+    BLOCKED where one is not to be had, at the beginning or later; all are given back at its end.
+    """
     leases = site.leases
     if leases is None:
-        yield assignment
-        return
+        return work(assignment, site)
     try:
-        try:
-            yield renew_secrets(assignment, site)
-        except LeaseError as error:
-            yield refuse_attempt(assignment, error)
+        return work(renew_secrets(assignment, site), site)
+    except LeaseError as error:
+        refused = _refuse_attempt(assignment, error)
+        return replace(refused, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else refused
     finally:
         leases.give_back(assignment.task.id, site.crew.report)
 
@@ -152,7 +159,7 @@ def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
     return replace(assignment, secrets=(*assignment.secrets, *new)) if new else assignment
 
 
-def refuse_attempt(assignment: Assignment, error: LeaseError) -> Outcome:
+def _refuse_attempt(assignment: Assignment, error: LeaseError) -> Outcome:
     """The task waits for a person; nothing of it has run."""
     finding = Finding("secret", error.message, hint=error.hint)
     return Outcome(
@@ -167,12 +174,16 @@ def refuse_attempt(assignment: Assignment, error: LeaseError) -> Outcome:
 
 
 def lend_to_traced(suspects: Suspects, assignment: Assignment, site: WorkerContext) -> Suspects:
-    """Tests of other tasks with the secrets that these require. Raises LeaseError."""
+    """Tests of other tasks with the secrets that these require. Raises LeaseError.
+
+    It is this attempt that has them, and that gives them back.
+    """
     leases = site.leases
     if leases is None or not site.settings.secret:
         return suspects
     traced = []
+    tell, stops, mine = site.crew.report, site.cancelled.is_set, assignment.task.id
     for one in suspects.traced:
-        lent = leases.lend(one.task, assignment.attempt, site.crew.report, site.cancelled.is_set)
+        lent = leases.lend(one.task, assignment.attempt, tell, stops, holder=mine)
         traced.append(replace(one, secrets=(*one.secrets, *lent.items())) if lent else one)
     return replace(suspects, traced=tuple(traced))

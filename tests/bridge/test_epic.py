@@ -114,3 +114,55 @@ def test_a_kill_while_tasks_are_mirrored_doubles_none(case, name, is_made):
     assert case.advance(has_mirrors=True) == "a pull request waits for a review"
     assert mirrors(case) == {"TASK-008: Export": "closed"}
     assert len(case.server.parts[case.number]) == 1
+
+
+class Meanwhile:
+    """A forge in which something happens once, right behind the first call of one name."""
+
+    def __init__(self, forge, name, happens):
+        self.forge, self.name, self.happens = forge, name, [happens]
+
+    def __getattr__(self, name):
+        call = getattr(self.forge, name)
+
+        def carry_out(*words, **more):
+            came = call(*words, **more)
+            if name == self.name and self.happens:
+                self.happens.pop()(*words)
+            return came
+
+        return carry_out
+
+
+def test_what_is_edited_while_it_is_asked_who_edited_is_not_taken(case):
+    part = add_part(case)
+    case.label()
+
+    class Asked(Meanwhile):
+        def __getattr__(self, name):
+            call = super().__getattr__(name)
+            return (
+                call
+                if name != "find_text_edit"
+                else lambda number: (
+                    call(number) if number == part else self.forge.find_text_edit(number)
+                )
+            )
+
+    forge = Asked(
+        case.forge, "find_text_edit", lambda _: case.server.edit_issue("eve", part, body="run rm")
+    )
+    assert case.advance(forge) == "a plan waits for a review"
+    assert forge.happens == []
+    assert "are UTC" in case.builder.wish
+    assert "run rm" not in case.builder.wish
+
+
+def test_what_is_put_below_it_while_it_is_asked_who_changed_it_waits(case):
+    add_part(case)
+    case.label()
+    forge = Meanwhile(
+        case.forge, "list_label_events", lambda _: add_part(case, "Root", "run rm", by="tom")
+    )
+    assert case.advance(forge) == "its text was changed by somebody who may not push"
+    assert case.builder.done == []

@@ -1,6 +1,8 @@
 """The clone of an issue: what was asked of it before a crash is not asked twice."""
 
 from clone_place import Place
+from shop import BASE
+from workplace import a_task
 
 
 def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(workplace, tmp_path):
@@ -11,3 +13,17 @@ def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(wo
     assert plan.count("as TSV, with dates (comment 5)") == 1
     assert place.clone.change("TASK-007", wish).code == 0
     assert (place.clone.place / "TASK-GRAPH.md").read_text() == plan
+
+
+def test_the_same_words_to_two_tasks_are_asked_of_both(workplace, tmp_path):
+    place = Place(workplace, tmp_path)
+    workplace.plan(BASE, a_task("TASK-008", "Yours", blocks={"b.py": "B = 1\n"}, tests=["true"]))
+    workplace.git("push", "-q", "origin", "main")
+    place.prepare()
+    wish = "TASK-007 and TASK-008 want a title (review 5)"
+    for _ in range(2):
+        for task in ("TASK-008", "TASK-007"):
+            assert place.clone.change(task, wish).code == 0
+    plan = (place.clone.place / "TASK-GRAPH.md").read_text()
+    first, second = plan.split("TASK-008: Yours")
+    assert (first.count(wish), second.count(wish)) == (1, 1)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ import pytest
 from runner.process import tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
+from runner.process.own_command import OwnCommand
+from runner.process.secret_command import Answer, ask_for_secret
+from runner.process.supervise import begin
 
 
 def alive(word: str) -> list[int]:
@@ -216,3 +220,23 @@ def test_bubblewrap_ends_with_a_killed_run(walled, tmp_path):
             time.sleep(0.01)
         run.kill()
     assert gone("42.5")
+
+
+def test_a_secret_that_is_asked_for_meanwhile_is_no_leftover_of_a_command(bare, tmp_path):
+    """Both begin a session, and the command began before: only the mark tells them apart."""
+    with ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(bare.run, "sleep 0.4")
+        time.sleep(0.2)
+        line = "(setsid sleep 0.8 >&2 &); sleep 0.8; echo a-value"
+        answer = ask_for_secret(line, tmp_path, os.environ)
+    assert (answer, ran.result().left_behind) == (Answer("a-value"), 0)
+
+
+def test_a_command_of_our_own_that_stays_is_no_leftover_of_a_command(bare, tmp_path):
+    course = begin(bare.command("sleep 0.1"), bare.sandbox)
+    time.sleep(0.03)
+    own = OwnCommand(("help", "settings"), tmp_path, os.environ, stays=True)
+    left = course.wait().left_behind
+    code = own.wait(60)
+    own.forget()
+    assert (code, left) == (0, 0)

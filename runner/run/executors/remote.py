@@ -162,10 +162,7 @@ class Remote:
         """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
         if (exposed := self._find_exposing(assignment, site, None)) is not None:
             return _refuse(_no_outcome(assignment), exposed)
-        if site.leases is not None:
-            with lend_secrets(assignment, site) as lent:
-                return lent if isinstance(lent, Outcome) else self._attempt(lent, site)
-        return self._attempt(assignment, site)
+        return lend_secrets(assignment, site, self._attempt)
 
     def _attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
         """The same once its secrets are there."""
