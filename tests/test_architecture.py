@@ -30,6 +30,7 @@ DOORS = {
     "psutil": ("process/process_table.py",),
     "sqlalchemy": ("team/",),
     "opentelemetry": ("outward/otlp_work.py",),
+    "prometheus_client": ("serve/metrics.py",),
     "nats": ("outward/nats_door.py",),
     "alembic": ("team/schema_steps.py", "team/migrations/"),
     "dask": ("run/executors/",),

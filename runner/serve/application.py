@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from runner.serve.access import Access
     from runner.serve.builds import Build, Builds
     from runner.serve.given import Given, Said
+    from runner.serve.metrics import Metrics
 else:
     actions = lazy_module("runner.serve.actions")
 
@@ -37,7 +38,9 @@ ACTION_NAMES = (
 """What a person can do; `actions.ACTIONS` has each."""
 
 
-def make_application(builds: Builds, access: Access, is_over: Callable[[], bool]) -> Starlette:
+def make_application(
+    builds: Builds, access: Access, metrics: Metrics, is_over: Callable[[], bool]
+) -> Starlette:
     """Everything that stands behind the guard."""
     known = {name: partial(_act, name) for name in ACTION_NAMES}
     pages = Pages(builds, known)
@@ -45,6 +48,7 @@ def make_application(builds: Builds, access: Access, is_over: Callable[[], bool]
         Route("/open", lambda _: pages.render("open.html"), methods=["GET"]),
         Route("/session", _Sessions(access).open, methods=["POST"]),
         Route("/favicon.ico", _icon, methods=["GET"]),
+        Route("/metrics", metrics.answer, methods=["GET"]),
         Mount("/static", StaticFiles(directory=HERE / "static")),
         *pages.routes(),
         *Api(builds, known, is_over).routes(),

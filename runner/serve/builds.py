@@ -24,9 +24,10 @@ class Build:
     plan: str = ""
     """Another plan than TASK-GRAPH.md, relative to the root."""
 
-    def open(self) -> Project:
+    def open(self, *, plan_needed: bool = True) -> Project:
         """The project as it is now. Raises RunnerError where there is none any more."""
-        return Project.open(self.root, self.environ, {"task_graph": self.plan or None})
+        flags = {"task_graph": self.plan or None}
+        return Project.open(self.root, self.environ, flags, plan_needed=plan_needed)
 
     @property
     def name(self) -> str:

@@ -43,8 +43,8 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _TYPES = ("application/json", "application/x-www-form-urlencoded")
-_OPEN = ("/open", "/session", "/favicon.ico")
-"""What needs no session: the way to one."""
+_OPEN = ("/open", "/session", "/favicon.ico", "/metrics")
+"""What needs no session: the way to one, and what asks for a token of its own."""
 _STATIC = "/static/"
 
 

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.serve.access import Access, Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from types import FrameType
 
@@ -24,18 +25,20 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from runner.config.paths import Places
-    from runner.serve import application, guard, webhook
+    from runner.serve import application, guard, metrics, webhook
     from runner.serve.builds import Builds
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
     guard = lazy_module("runner.serve.guard")
+    metrics = lazy_module("runner.serve.metrics")
     webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
 _BACKLOG = 128
 _FOLDER = "serve"
 _SECONDS_TO_END = 2
+_TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +102,50 @@ def format_link(port: int, token: str) -> str:
     return f"http://{LOOPBACK}:{port}/open#{token}"
 
 
+def token_file(places: Places) -> Path:
+    """The file with the token by which this user's servers tell their figures."""
+    return places.state / _FOLDER / "metrics-token"
+
+
+def read_token(file: Path) -> str:
+    """The token in it, made where there is none yet."""
+    try:
+        known = file.read_text().strip()
+    except (OSError, ValueError):
+        known = ""
+    if known:
+        return known
+    made = secrets.token_urlsafe(_TOKEN_BYTES)
+    effects.make_folder(file.parent)
+    effects.write_file(file, f"{made}\n".encode(), mode=0o600)
+    return made
+
+
 def serve(
-    builds: Builds, door: Door, places: Places, tell: Callable[[str], None], hook_secret: str = ""
+    builds: Builds,
+    door: Door,
+    places: Places,
+    tell: Callable[[str], None],
+    hook_secret: str = "",
+    *,
+    count_queue: Callable[[], Mapping[str, int]] = dict,
 ) -> None:
     """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us.
 
-    With a secret, deliveries of a forge that are signed by it are heard, too.
+    With a secret, deliveries of a forge that are signed by it are heard, too. `count_queue` is
+    asked for the team's builds by state when somebody asks for figures.
     """
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
     access = Access(links, secrets.token_hex(4))
-    pages = Later(lambda: _make_pages(builds, access, lambda: server.should_exit))
+    pages = Later(
+        lambda: application.make_application(
+            builds,
+            access,
+            metrics.Metrics(builds, token_file(places), count_queue),
+            lambda: server.should_exit,
+        )
+    )
     guarded = guard.Guard(pages, access, door.hosts)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -158,10 +194,6 @@ class Later:
         if made is None:
             made = await asyncio.to_thread(self.load)
         await made(scope, receive, send)
-
-
-def _make_pages(builds: Builds, access: Access, is_over: Callable[[], bool]) -> ASGIApp:
-    return application.make_application(builds, access, is_over)
 
 
 @contextmanager

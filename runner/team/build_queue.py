@@ -8,11 +8,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.team.build_state import ENDS, PENDING
+from runner.team.build_state import (
+    ANALYZING,
+    ENDS,
+    EXECUTING,
+    PENDING,
+    PLANNING,
+    VERIFYING,
+)
 from runner.team.doorbell import ring
 from runner.team.event_rows import note_event
 from runner.team.store_engine import clock
@@ -41,6 +48,9 @@ _OWN_FIRST = 30.0
 """Seconds for which the host that has a build's work is the only one to go on with it."""
 _MOST = 1000
 _SHOWN = 200
+_GOES_ON = (PENDING, ANALYZING, PLANNING, EXECUTING, VERIFYING)
+_WAITS = "WAITS"
+"""What is counted of builds that are PENDING, and wait for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,21 @@ def list_builds(store: Store, repository: str = "", *, every: bool) -> tuple[Que
         said = said.where(builds.c.state.not_in(ENDS))
     with store.read() as connection:
         return tuple(of_row(row) for row in connection.execute(said).mappings())
+
+
+def count_states(store: Store) -> dict[str, int]:
+    """How many builds that are not over are in each state, those that wait for a person apart."""
+    waits = (builds.c.waits != "").label("waits")
+    said = (
+        select(builds.c.state, waits, func.count())
+        .where(builds.c.state.in_(_GOES_ON))
+        .group_by(builds.c.state, waits)
+    )
+    counted = dict.fromkeys((*_GOES_ON, _WAITS), 0)
+    with store.read() as connection:
+        for state, is_waiting, number in connection.execute(said):
+            counted[_WAITS if is_waiting and state == PENDING else state] += number
+    return counted
 
 
 def of_row(row: Mapping[Any, Any]) -> QueuedBuild:

@@ -1,11 +1,14 @@
 """`stats`: what a build came to, counted from its journal."""
 
 import itertools
+from collections import Counter
 
 from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done, ended, started
 
 from runner import effects
+from runner.app.inspect.statistics import Statistics, Tally, describe_statistics
 from runner.journal.events import AttemptFinished, GateCompleted, TaskApproved, WriteReviewed
+from runner.journal.read_journal import read_journal
 from runner.model import Ending, Failure, Usage
 from runner.project import JOURNAL
 
@@ -127,3 +130,27 @@ def test_stats_of_a_damaged_journal_says_where(ground):
     file.write_bytes(file.read_bytes().replace(b"run.finished", b"run.finisked"))
     said = ground.runner("stats")
     assert (said.code, "the journal is damaged: line 2" in said.err) == (2, True)
+
+
+def test_a_tally_goes_on_where_it_was(ground, monkeypatch):
+    from runner.app.inspect.statistics import RunningTally
+
+    file = ground.folder / JOURNAL
+    running = RunningTally(file)
+    assert (running.read().records, running.unread) == (0, 0)
+    a_long_story(ground, monkeypatch)
+    whole = Tally()
+    for record in read_journal(file):
+        whole.hear(record)
+    while running.unread:
+        before = running.unread
+        tally = running.read(until=0.0)  # long past: a record each time
+        assert running.unread < before
+    assert describe(tally) == describe(whole)
+    file.rename(file.with_suffix(".old"))
+    ground.journal(began(ground), ended(ground, 0))
+    assert running.read().builds == {"done": 1}
+
+
+def describe(tally):
+    return describe_statistics(Statistics(tally, 0, Counter(), frozenset()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -112,6 +114,13 @@ class Tally:
         elif record.type == "run.finished":
             self.open_run = ""
 
+    def builds_by_end(self, *, live: bool) -> Counter[str]:
+        """With the run that has not said that it ended: it goes on, or was killed."""
+        builds = self.builds.copy()
+        if self.open_run and self.open_run >= self.since:
+            builds[RUNNING if live else KILLED] += 1
+        return builds
+
     def _take_up(self, record: Record, *, counts: bool) -> None:
         if self.open_run and counts:
             self.builds[KILLED] += 1
@@ -183,11 +192,14 @@ def count_all(project: Project, seconds: float | None = None) -> Statistics:
     for record, place in read_places(project.journal_path, wanted=_WANTED):
         tally.hear(record)
         size = place.offset
-    if tally.open_run >= tally.since and tally.open_run:
-        live = RunLock(project.root / BUILD).holder()
-        tally.builds[RUNNING if live else KILLED] += 1
+    tally.builds = tally.builds_by_end(live=is_live(project))
     tasks, proven = count_tasks(project, tally.ended if seconds is not None else None)
     return Statistics(tally, size, tasks, proven)
+
+
+def is_live(project: Project) -> bool:
+    """Whether a run goes on here."""
+    return RunLock(project.root / BUILD).holder() is not None
 
 
 def _since(seconds: float | None) -> str:
@@ -231,19 +243,35 @@ class RunningTally:
         self._begin()
 
     def _begin(self) -> None:
-        self.tally, self._place = Tally(), Place()
+        self.tally, self._place, self._file = Tally(), Place(), 0
 
-    def read(self) -> Tally:
-        """The tally as of now. Raises RunnerError where the journal is damaged."""
-        if self._place.offset and not self._is_there():
-            self._begin()  # somebody began a new journal
+    def read(self, until: float = math.inf) -> Tally:
+        """The tally as of now, or of where it was `until` this time of `time.monotonic`.
+
+        Raises RunnerError where the journal is damaged.
+        """
+        file, size = self._find()
+        if file != self._file or size < self._place.offset:
+            self._begin()  # somebody began a new journal, or put another one there
+        self._file = file
         for record, place in read_places(self.journal, self._place, wanted=_WANTED):
             self.tally.hear(record)
             self._place = place
+            if time.monotonic() > until:
+                break
         return self.tally
 
-    def _is_there(self) -> bool:
-        return self.journal.exists() and self.journal.stat().st_size >= self._place.offset
+    @property
+    def unread(self) -> int:
+        """Bytes that the next `read` goes on with."""
+        return max(0, self._find()[1] - self._place.offset)
+
+    def _find(self) -> tuple[int, int]:
+        try:
+            found = self.journal.stat()
+        except OSError:
+            return 0, 0
+        return found.st_ino, found.st_size
 
 
 # --- for programs ---------------------------------------------------------------------

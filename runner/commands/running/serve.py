@@ -13,19 +13,25 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping
 
+    from runner.commands.team import team_store
     from runner.config import paths
     from runner.process import own_command
     from runner.process.own_command import OwnCommand
     from runner.serve import listener, webhook
+    from runner.team import build_queue, store_engine
 else:
     listener = lazy_module("runner.serve.listener")
     own_command = lazy_module("runner.process.own_command")
     paths = lazy_module("runner.config.paths")
+    team_store = lazy_module("runner.commands.team.team_store")
+    build_queue = lazy_module("runner.team.build_queue")
+    store_engine = lazy_module("runner.team.store_engine")
     webhook = lazy_module("runner.serve.webhook")
 
 _EXAMPLES = """\
@@ -34,6 +40,7 @@ examples:
   runner serve --also ../other      more builds on one page
   runner run --serve                build, with the page beside it
   runner serve --link               a new link to the server that is running: each opens once
+  runner serve --metrics-token      the token with which a Prometheus may read /metrics
 
 It listens on this machine alone. Builds begun from it go on when it ends.
 """
@@ -52,6 +59,9 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
         "--also", action="append", default=[], metavar="PATH", help="another project's folder, too"
     )
     parser.add_argument("--link", action="store_true", help="a new link to a running server")
+    parser.add_argument(
+        "--metrics-token", action="store_true", help="the token for /metrics, made if there is none"
+    )
     parser.add_argument(
         "--until-closed", action="store_true", help="end when standard input does: for programs"
     )
@@ -72,6 +82,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         for port in ports:
             print(listener.format_link(port, listener.links_of(places, port).make()))
         return ExitCode.OK
+    if given.metrics_token:
+        return _show_token(listener.token_file(places))
     _require_extra()
     hook_secret = environ.get(webhook.SECRET_NAME, "").strip()
     environ = {name: value for name, value in environ.items() if name != webhook.SECRET_NAME}
@@ -80,8 +92,33 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     door = listener.Door.open(given.port)
     if given.until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
-    listener.serve(builds, door, places, lambda link: print(link, flush=True), hook_secret)
+    listener.serve(
+        *(builds, door, places, lambda link: print(link, flush=True), hook_secret),
+        count_queue=lambda: _count_queue(environ),
+    )
     return ExitCode.OK
+
+
+def _show_token(file: Path) -> ExitCode:
+    print(listener.read_token(file))
+    print(f"it is in {display(str(file))}; remove that, and it opens nothing", file=sys.stderr)
+    return ExitCode.OK
+
+
+def _count_queue(environ: Mapping[str, str]) -> Mapping[str, int]:
+    """The team's builds by state; none where there is no store. Raises RunnerError: it is away."""
+    said = team_store.read_settings(environ).store
+    if not said and not (paths.Places.of(environ).state / "team" / "store.sqlite").exists():
+        return {}
+    try:
+        address = store_engine.find_address(paths.Places.of(environ).state, said)
+        with store_engine.open_store(address) as store:
+            return build_queue.count_states(store)
+    except ImportError as error:
+        raise RunnerError(
+            "the team's store needs more than what is installed",
+            hint="pip install 'task-graph-runner[team]'",
+        ) from error
 
 
 def _require_extra() -> None:
