@@ -64,10 +64,10 @@ def test_secrets_of_another_s_journal_do_not_leave(ground):
     from runner.journal.events import ModeSwitched
 
     a_ground(ground, "A")
-    token = "ghp_" + "a1B2" * 9
-    ground.journal(began(ground), ModeSwitched(mode=f"serial {token}\u202e"))
+    leaked = "ghp_" + "a1B2" * 9
+    ground.journal(began(ground), ModeSwitched(mode=f"serial {leaked}\u202e"))
     said = ground.runner("events", "--json")
-    assert token not in said.out
+    assert leaked not in said.out
     assert "[REDACTED" in said.out
     assert json.loads(said.out.splitlines()[1])["event"]["type"] == "mode.switched"
     assert "\u202e" not in ground.runner("events").out

@@ -285,9 +285,9 @@ def test_hostile_text_leaves_as_data(ground, receiver, stream):
     from runner.journal.log import Journal
 
     words = ['"}\n{"', "\r\nX-Evil: 1", "\x00\x1b[2J", "\u202e\u2028", "\udc80", "${jndi:x}"]
-    token = "ghp_" + "a1B2" * 9
+    leaked = "ghp_" + "a1B2" * 9
     with Journal.open(ground.root / JOURNAL, run="r\r\nX: 1") as journal:
-        for word in (*words, token):
+        for word in (*words, leaked):
             journal.append(ModeSwitched(mode=word), task=word)
     works = (webhook(ground, receiver), DoorWork(NatsDoor(stream, 30), outbox(ground)))
     assert once(told(ground), *works)[0] == ()
@@ -296,7 +296,7 @@ def test_hostile_text_leaves_as_data(ground, receiver, stream):
         [body for _, _, body in messages_of(stream)],
     ):
         assert [one["event"]["mode"] for one in found][:4] == words[:4]
-        assert token not in json.dumps(found)
+        assert leaked not in json.dumps(found)
     assert all("X-Evil" not in headers for _, headers, _ in receiver.taken)
 
 

@@ -253,11 +253,11 @@ def test_a_script_that_starts_nothing_is_read_and_its_check_is_quick(workplace, 
 
 
 def test_a_check_that_a_command_lends_a_secret_goes_to_a_slot_and_has_it(workplace, taken):
-    own = workplace.home / "config/runner/runner.toml"
+    lent, own = "Lent-Horse/77", workplace.home / "config/runner/runner.toml"
     own.parent.mkdir(parents=True)
-    own.write_text('[secret.API_TOKEN]\ncommand = "echo Lent-Horse/77"\n')
+    own.write_text(f'[secret.API_TOKEN]\ncommand = "echo {lent}"\n')
     needs = ["Requires: secret API_TOKEN", "Budget: 1 attempt"]
-    workplace.plan(*checks('test "$API_TOKEN" = Lent-Horse/77', fields=needs))
+    workplace.plan(*checks(f'test "$API_TOKEN" = {lent}', fields=needs))
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert workplace.statuses["TASK-002"] == "DONE"
