@@ -107,6 +107,7 @@ def strictest_word(line: str, rules: Sequence[Permission]) -> Word:
 
 
 def _words(line: str, rules: list[Permission]) -> Iterator[Word]:
+    line = _CONTINUED.sub(lambda pair: pair[0].removesuffix("\\\n"), line)
     each = [rule for rule in rules if not _SIGNS & set(rule.pattern)]
     whole = [rule for rule in rules if _SIGNS & set(rule.pattern)]
     for command in shell_commands(line):
@@ -141,6 +142,9 @@ def _matches(text: str, rule: Permission) -> bool:
 # --- the commands of a line -----------------------------------------------------------
 
 
+# POSIX 2.2.1: a backslash and the line's end are taken away before words are told apart, so
+# `gi\⏎t` is one word. Escapes are read in pairs: behind `\\` the line's end is a line's end.
+_CONTINUED = re.compile(r"\\.", re.DOTALL)
 _OPERATORS = re.compile(r"\A[;&|\n()]+\Z")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
 _INNER = re.compile(r"\$\(|`|<\(|>\(")
@@ -185,7 +189,7 @@ def _commands(line: str, depth: int) -> list[ShellCommand]:
 
 def _split(line: str) -> list[list[str]]:
     """The words of each command between `;`, `&&`, `|`, brackets and line ends."""
-    lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=";&|()\n")
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, "#"
     commands: list[list[str]] = [[]]
     try:

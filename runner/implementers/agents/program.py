@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of, plan_text
+from runner.context.visibility import fence
 from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
 from runner.implementers.agents.presets import PRESETS
@@ -92,7 +93,7 @@ def planning_prompt() -> str:
 
 def to_review(brief: Brief, diff: str) -> str:
     """The brief, and the diff of what came of it."""
-    return f"{brief.text}{_PLACE}{_REVIEW}\n````diff\n{diff}\n````\n"
+    return f"{brief.text}{_PLACE}{_REVIEW}\n{fence(diff, 'diff')}\n"
 
 
 def verdict_in(text: str) -> str | None:
