@@ -306,14 +306,17 @@ def test_fetched_bytes_are_held_against_their_digests(place, tmp_path):
     assert not (tmp_path / "got/journal.jsonl").exists()
 
 
-def test_a_store_that_lies_about_paths_writes_nothing_outside(place, tmp_path):
+@pytest.mark.parametrize("path", ["../../outside.txt", ".git/info/attributes", "logs/.envrc"])
+def test_a_store_that_lies_about_paths_writes_nothing_outside(place, tmp_path, path):
     store = tmp_path / "kept"
     (run,) = push(place, str(store)).runs
     metadata = store / "shop" / run / "metadata.json"
     said = json.loads(metadata.read_bytes())
-    said["files"].append({"path": "../../outside.txt", "sha256": "", "bytes": 1})
+    said["files"].append({"path": path, "sha256": "", "bytes": 1})
     metadata.write_text(json.dumps(said))
-    (store / "outside.txt").write_text("x")
+    lie = metadata.parent / path
+    lie.parent.mkdir(parents=True, exist_ok=True)
+    lie.write_text("x")
     project = opened_at(place, artifacts_store=str(store))
     with pytest.raises(RunnerError, match="no path of an artifact"):
         fetch_artifacts(project, run, (), tmp_path / "a/b/got")
