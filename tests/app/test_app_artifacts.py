@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 
@@ -214,6 +215,28 @@ def test_killed_between_two_uploads_it_goes_on_where_it_was(place, tmp_path, at,
         before.items()
         <= {key: (tmp_path / "kept" / key).stat().st_ino for key in keys(place, store)}.items()
     )
+
+
+def test_killed_and_its_cache_swept_what_is_stored_keeps_its_digest(place, tmp_path, monkeypatch):
+    """What is laid out anew differs: the journal tells of more by then."""
+    store = str(tmp_path / "kept")
+    put_new = artifact_store.FolderStore.put_new
+
+    def dying(self, key, content):
+        if key.endswith(".patch"):
+            raise Killed
+        return put_new(self, key, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artifact_store.FolderStore, "put_new", dying)
+        with pytest.raises(Killed):
+            push(place, store)
+    assert "journal.jsonl" in stored(place)
+    project = opened_at(place, artifacts_store=store)
+    shutil.rmtree(project.cache / "artifacts")
+    (run,) = push(place, store).runs
+    fetched = fetch_artifacts(project, run, (), tmp_path / "got")
+    assert set(fetched.paths) >= PATHS
 
 
 def test_killed_at_every_effect_it_ends_the_same(built, tmp_path, alone):
