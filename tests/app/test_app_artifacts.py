@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 
@@ -217,6 +218,28 @@ def test_killed_between_two_uploads_it_goes_on_where_it_was(place, tmp_path, at,
     )
 
 
+def test_killed_and_its_cache_swept_what_is_stored_keeps_its_digest(place, tmp_path, monkeypatch):
+    """What is laid out anew differs: the journal tells of more by then."""
+    store = str(tmp_path / "kept")
+    put_new = artifact_store.FolderStore.put_new
+
+    def dying(self, key, content):
+        if key.endswith(".patch"):
+            raise Killed
+        return put_new(self, key, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artifact_store.FolderStore, "put_new", dying)
+        with pytest.raises(Killed):
+            push(place, store)
+    assert "journal.jsonl" in stored(place)
+    project = opened_at(place, artifacts_store=store)
+    shutil.rmtree(project.cache / "artifacts")
+    (run,) = push(place, store).runs
+    fetched = fetch_artifacts(project, run, (), tmp_path / "got")
+    assert set(fetched.paths) >= PATHS
+
+
 def test_killed_at_every_effect_it_ends_the_same(built, tmp_path, alone):
     """Cut off at each write, rename and fsync, then told to go on."""
     steps = []
@@ -307,14 +330,17 @@ def test_fetched_bytes_are_held_against_their_digests(place, tmp_path):
     assert not (tmp_path / "got/journal.jsonl").exists()
 
 
-def test_a_store_that_lies_about_paths_writes_nothing_outside(place, tmp_path):
+@pytest.mark.parametrize("path", ["../../outside.txt", ".git/info/attributes", "logs/.envrc"])
+def test_a_store_that_lies_about_paths_writes_nothing_outside(place, tmp_path, path):
     store = tmp_path / "kept"
     (run,) = push(place, str(store)).runs
     metadata = store / "shop" / run / "metadata.json"
     said = json.loads(metadata.read_bytes())
-    said["files"].append({"path": "../../outside.txt", "sha256": "", "bytes": 1})
+    said["files"].append({"path": path, "sha256": "", "bytes": 1})
     metadata.write_text(json.dumps(said))
-    (store / "outside.txt").write_text("x")
+    lie = metadata.parent / path
+    lie.parent.mkdir(parents=True, exist_ok=True)
+    lie.write_text("x")
     project = opened_at(place, artifacts_store=str(store))
     with pytest.raises(RunnerError, match="no path of an artifact"):
         fetch_artifacts(project, run, (), tmp_path / "a/b/got")

@@ -33,7 +33,7 @@ from runner.text.wording import plural
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.app.artifacts.artifact_store import ArtifactStore
@@ -181,7 +181,8 @@ def _export(project: Project, store: ArtifactStore, say: Callable[[str], None]) 
     cursor = read_cursor(project)
     for run in cursor.waiting:
         say(f"storing what run {run} left in {display(done.store)}")
-        folder = _stage(project, read_story(project.journal_path, run), done)
+        known = cursor.stored.get(run, {})
+        folder = _stage(project, read_story(project.journal_path, run), known, done)
         _store_run(project, store, run, folder, cursor, done)
     return done
 
@@ -189,17 +190,26 @@ def _export(project: Project, store: ArtifactStore, say: Callable[[str], None]) 
 # --- laying beside --------------------------------------------------------------------
 
 
-def _stage(project: Project, story: RunStory, done: Exported) -> Path:
-    """The folder with all that leaves the machine; one that is whole stands as it is."""
+def _stage(
+    project: Project, story: RunStory, known: Mapping[str, ArtifactStored], done: Exported
+) -> Path:
+    """The folder with all that leaves the machine; one that is whole stands as it is.
+
+    Where it was swept away, what is `known` to be stored has the bytes that it was stored with.
+    """
     folder = _folder(project) / story.run
     if folder.is_dir():
         return folder
     beside = folder.with_name(f".{story.run}.new")
     shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
     effects.make_folder(beside, mode=0o700)
-    files, refused = [], []
+    files: list[dict[str, object]] = []
+    refused: list[Refused] = []
     secrets = _load_declared(project)
     for one in collect_artifacts(project, story):
+        if there := known.get(one.path):
+            files.append({"path": one.path, "sha256": there.sha256, "bytes": there.bytes})
+            continue
         why = _why_refused(one, secrets)
         if why:
             refused.append(Refused(redact(one.path), why))

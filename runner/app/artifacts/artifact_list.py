@@ -17,6 +17,7 @@ from runner.app.artifacts.artifact_store import open_store
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
+from runner.writes.paths import is_control
 from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def _fetch(
     known: Mapping[str, tuple[str, int]],
     to: Path,
 ) -> int:
-    if path.startswith("/") or not set(path.split("/")).isdisjoint(("", ".", "..")):
+    odd = path.startswith("/") or not set(path.split("/")).isdisjoint(("", ".", ".."))
+    if odd or is_control(path):  # the store's own word: it may be fetched into a repository
         raise RunnerError("this is no path of an artifact", where=display(path))
     content = store.get(f"{key_of_run(project, run)}/{path}")
     digest = known.get(path, ("", 0))[0]
