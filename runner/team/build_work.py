@@ -111,6 +111,7 @@ class BuildWork:
         pace = (self.settings.worker_beat, self.settings.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
         self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+        self.clone.stopped = self._wants_end
         with self._heart:
             try:
                 end = self._work()
@@ -127,6 +128,8 @@ class BuildWork:
         try:
             self.clone.open()
             self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+            if why := self._find_stop():
+                return why
             self._prepare()
             if why := self._find_stop():
                 return why
@@ -138,7 +141,11 @@ class BuildWork:
             return self._build()
         except (LostClaimError, StoreAwayError):
             raise
+        except OSError as error:  # no room, no process, what nobody may take away: this machine's
+            return self._find_stop() or self._put_off(str(error))
         except RunnerError as error:
+            if why := self._find_stop():
+                return why
             said = " ".join(filter(None, (error.message, error.where, error.detail)))
             if error.code is ExitCode.CONFLICT:
                 return self._put_off(said)

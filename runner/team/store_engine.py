@@ -33,6 +33,7 @@ _NETWORK = frozenset(
 )
 """Where the locks of two machines do not see each other, so that SQLite would lose writes."""
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
+_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
 _BUSY = 30.0
 """Seconds for which a writer waits for another one."""
 _CONNECT = 10
@@ -68,7 +69,8 @@ def find_address(places_state: Path, said: str) -> str:
 
 def hide_password(address: str) -> str:
     """An address as it may be shown."""
-    return _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+    said = _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+    return _QUERY.sub(r"\1…", said)
 
 
 @dataclass(frozen=True, slots=True)
