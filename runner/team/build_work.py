@@ -29,7 +29,7 @@ from runner.team.build_claim import (
 from runner.team.event_rows import list_own_types
 from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
-from runner.team.store_engine import StoreAwayError
+from runner.team.store_engine import StoreAwayError, UnfitValueError
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ class BuildWork:
             self._heart.is_lost = True
 
     def _copy_rest(self) -> None:
-        with suppress(StoreAwayError, LostClaimError):
+        with suppress(StoreAwayError, LostClaimError, UnfitValueError):
             while self._copy.step(self.store, self.mine, self._tasks):
                 pass
 
@@ -349,8 +349,9 @@ class BuildWork:
         """Write it down, however long the store is away. Raises LostClaimError."""
 
         def say() -> None:
-            while self._copy.step(self.store, self.mine, ()):
-                pass
+            with suppress(UnfitValueError):  # what the build ended by, perhaps
+                while self._copy.step(self.store, self.mine, ()):
+                    pass
             if end.state == "PENDING":
                 hand_back(self.store, self.mine, end.note, waits=end.waits, after=end.after)
             else:

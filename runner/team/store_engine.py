@@ -46,6 +46,10 @@ class StoreAwayError(RunnerError):
     """The store did not answer: nothing was begun, and nothing that goes on is harmed."""
 
 
+class UnfitValueError(RunnerError):
+    """The store answers, and cannot keep what it was given: asking again changes nothing."""
+
+
 def find_address(places_state: Path, said: str) -> str:
     """The store that is meant: a URL as it stands, a path as SQLite, empty for the default.
 
@@ -126,12 +130,19 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        from sqlalchemy.exc import DatabaseError, IntegrityError, InterfaceError
+        from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError
 
         try:
             yield
         except IntegrityError:
             raise
+        except (DataError, UnicodeEncodeError, OverflowError) as error:
+            raise UnfitValueError(
+                "the store cannot keep this: a text that is no UTF-8, or a number too large",
+                where=self.shown,
+                hint="say it otherwise",
+                code=ExitCode.USAGE,
+            ) from error
         except (DatabaseError, InterfaceError) as error:
             said = str(error.orig or error).strip().splitlines()
             raise StoreAwayError(
