@@ -120,14 +120,15 @@ def deliver(
 def _serve(
     work: Work, told: ToldFile, patience: Patience, tell: Callable[[str], None], behind: list[str]
 ) -> None:
+    is_told = False
     try:
         with told.door(work.name) as cursors:
-            if not _follow(work, cursors, patience, tell):
-                behind.append(work.name)
+            is_told = _follow(work, cursors, patience, tell)
     except RunnerError as error:
         tell(f"{work.name}: {error.message}")
-        behind.append(work.name)
     finally:
+        if not is_told:  # whatever it was that ended this thread
+            behind.append(work.name)
         work.close()
 
 

@@ -146,9 +146,14 @@ class StoreOutbox:
     def read(self, cursors: Cursors) -> Iterator[Message]:
         """Build by build, the oldest first. Raises StoreAwayError."""
         for build, repository in self._stored.list_unsettled(lambda one: cursors.place(one)[0]):
+            # Asked before the clones' journals are read: who is told an end has all before it, and
+            # what is written while a slow receiver is told the rest comes with the next look.
+            last = self._stored.find_last(build)
             for journal in self._stored.list_journals(build):
                 after = cursors.place(journal)[0]
                 for seq, kind, line in self._stored.read_behind(journal, after):
+                    if journal == build and seq > last:
+                        break
                     yield Message(journal, seq, kind, repository, build, line)
 
     def look_again(self) -> None:

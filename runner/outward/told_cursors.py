@@ -30,6 +30,20 @@ CREATE TABLE IF NOT EXISTS faults (door TEXT PRIMARY KEY, fault TEXT, since TEXT
 _BUSY = 30.0
 
 
+@contextlib.contextmanager
+def _heard(path: Path) -> Iterator[None]:
+    """What the database says, such as that the disk is full, as a RunnerError."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise RunnerError(
+            f"how far was told cannot be read or written: {error}",
+            where=str(path),
+            hint="look at the room on the disk; or move the file away: then all is told again, "
+            "under the same keys",
+        ) from error
+
+
 class Told(NamedTuple):
     """How one receiver stands: what it acknowledged, and why it gets nothing, if it does not."""
 
@@ -49,29 +63,23 @@ class ToldFile:
         effects.make_folder(path.parent, mode=0o700)
         effects.step("open", path)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        with contextlib.closing(self._connect()) as connection:
+        with contextlib.closing(self._connect()) as connection, _heard(self.path):
             connection.executescript(_TABLES)
 
     def _connect(self) -> sqlite3.Connection:
-        try:
+        with _heard(self.path):
             connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
             connection.execute("PRAGMA journal_mode=WAL")
             # With NORMAL, WAL stays consistent but may lose its last commits in a power cut
             # (sqlite.org, pragma synchronous).
             connection.execute("PRAGMA synchronous=FULL")
-        except sqlite3.DatabaseError as error:
-            raise RunnerError(
-                f"what was told cannot be read: {error}",
-                where=str(self.path),
-                hint="move the file away: then all is told again, under the same keys",
-            ) from error
-        return connection
+            return connection
 
     @contextlib.contextmanager
     def door(self, name: str) -> Iterator[DoorCursors]:
-        """The cursors of one receiver, while entered."""
+        """The cursors of one receiver, while entered. Raises RunnerError where they cannot move."""
         with contextlib.closing(self._connect()) as connection:
-            yield DoorCursors(connection, name)
+            yield DoorCursors(connection, name, self.path)
 
     def list_told(self) -> tuple[Told, ...]:
         """How each receiver stands that was ever told something."""
@@ -80,7 +88,7 @@ class ToldFile:
               SELECT door, seq, time, '' AS fault, '' AS since, 0 AS tries FROM cursors
               UNION ALL SELECT door, 0, '', fault, since, tries FROM faults)
             GROUP BY door ORDER BY door"""
-        with contextlib.closing(self._connect()) as connection:
+        with contextlib.closing(self._connect()) as connection, _heard(self.path):
             return tuple(Told(*row) for row in connection.execute(said))
 
     @contextlib.contextmanager
@@ -116,9 +124,11 @@ def require_alone(*, is_ours: bool, where: Path) -> None:
 class DoorCursors:
     """How far one receiver was told; moved only after it acknowledged."""
 
-    def __init__(self, connection: sqlite3.Connection, door: str) -> None:
-        self._connection, self._door = connection, door
-        rows = connection.execute("SELECT journal, seq, place FROM cursors WHERE door = ?", (door,))
+    def __init__(self, connection: sqlite3.Connection, door: str, path: Path) -> None:
+        self._connection, self._door, self._path = connection, door, path
+        said = "SELECT journal, seq, place FROM cursors WHERE door = ?"
+        with _heard(path):
+            rows = connection.execute(said, (door,)).fetchall()
         self._known = {str(journal): (int(seq), int(place)) for journal, seq, place in rows}
 
     def place(self, journal: str) -> tuple[int, int]:
@@ -126,17 +136,25 @@ class DoorCursors:
         return self._known.get(journal, (0, 0))
 
     def move(self, message: Message) -> None:
-        """This one was acknowledged, and all before it of its journal; on disk on return."""
+        """This one was acknowledged, and all before it of its journal; on disk on return.
+
+        Raises RunnerError where it cannot be written: then it is told once more.
+        """
         effects.step("cursor", message.key)
-        self._connection.execute(
-            "INSERT INTO cursors VALUES (?, ?, ?, ?, ?) ON CONFLICT (door, journal) DO UPDATE"
-            " SET seq = excluded.seq, place = excluded.place, time = excluded.time",
-            (self._door, message.journal, message.seq, message.offset, effects.timestamp()),
-        )
+        with _heard(self._path):
+            self._connection.execute(
+                "INSERT INTO cursors VALUES (?, ?, ?, ?, ?) ON CONFLICT (door, journal) DO UPDATE"
+                " SET seq = excluded.seq, place = excluded.place, time = excluded.time",
+                (self._door, message.journal, message.seq, message.offset, effects.timestamp()),
+            )
         self._known[message.journal] = (message.seq, message.offset)
 
     def note_fault(self, fault: str) -> None:
         """Why it gets nothing now; empty: it does."""
+        with contextlib.suppress(sqlite3.DatabaseError):  # a note for people, and no more
+            self._note(fault)
+
+    def _note(self, fault: str) -> None:
         if not fault:
             self._connection.execute("DELETE FROM faults WHERE door = ?", (self._door,))
             return

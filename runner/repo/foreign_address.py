@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 from runner import effects
 from runner.errors import RunnerError
 from runner.repo.remote import OwnGit
+from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from runner.repo.git import Answer
 
@@ -44,7 +45,7 @@ def require_address(said: str) -> str:
         parts = urlsplit(said)
         if parts.scheme not in PROTOCOLS.split(":"):
             raise _refuse(said, f"git is not asked by {parts.scheme}")
-        if parts.password is not None:
+        if parts.password is not None or redact(said) != said:  # a token stands as a name, too
             raise _refuse("", "an address with a password is kept for all to read")
         if parts.netloc.startswith("-"):  # ssh would read it as an option
             raise _refuse(said, "this is no address of a repository")
@@ -90,14 +91,17 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
     }
 
 
-def find_branches(address: str, environ: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def find_branches(
+    address: str, environ: Mapping[str, str], stopped: Callable[[], bool] | None = None
+) -> tuple[str, dict[str, str]]:
     """The default branch of a remote (empty for none), and each branch with its commit.
 
-    Raises RunnerError with what git says where it gives no answer.
+    Raises RunnerError with what git says where it gives no answer, and StoppedError soon after
+    `stopped` says so.
     """
     with TemporaryDirectory(prefix="runner-ask-") as box:
         words = ("ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", address)
-        answer = _ask(Path(box), environ, *words, "HEAD", "refs/heads/*")
+        answer = _ask(Path(box), environ, *words, "HEAD", "refs/heads/*", stopped=stopped)
     if answer.exit:
         raise RunnerError(
             "this repository does not answer",
@@ -123,10 +127,13 @@ def clone_address(
     who: tuple[str, str],
     environ: Mapping[str, str],
     mirror: Path | None = None,
+    *,
+    stopped: Callable[[], bool] | None = None,
 ) -> None:
     """Clone the branch `base` into `place`, whole or not at all, to commit there as `who`.
 
-    What `mirror` has of it is copied from there. Raises RunnerError with what git says.
+    What `mirror` has of it is copied from there. Raises RunnerError with what git says, and
+    StoppedError soon after `stopped` says so.
     """
     # Dissociated: a clone that borrows loses objects when the copy is trimmed (git-clone(1), the
     # note of --shared).
@@ -144,6 +151,7 @@ def clone_address(
         *borrowed,
         *("--branch", base, "--", address, str(new)),
         seconds=_LONG,
+        stopped=stopped,
     )
     if answer.exit:
         shutil.rmtree(new, ignore_errors=True)
@@ -157,18 +165,23 @@ def clone_address(
     new.rename(place)
 
 
-def update_mirror(address: str, mirror: Path, environ: Mapping[str, str]) -> None:
+def update_mirror(
+    address: str,
+    mirror: Path,
+    environ: Mapping[str, str],
+    stopped: Callable[[], bool] | None = None,
+) -> None:
     """Have all branches of a remote in a bare repository. Raises RunnerError with what git says."""
     hooks = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
     safe = ("--quiet", "--upload-pack=git-upload-pack")
     if mirror.is_dir():
         words = (f"--git-dir={mirror}", *hooks, "fetch", *safe, "--prune", "--no-tags")
         refs = (*words, "--no-recurse-submodules", "--", address, "+refs/heads/*:refs/heads/*")
-        answer = _ask(mirror.parent, environ, *refs, seconds=_LONG)
+        answer = _ask(mirror.parent, environ, *refs, seconds=_LONG, stopped=stopped)
     else:
         effects.make_folder(mirror.parent, mode=0o700)
         made = ("clone", *safe, "--no-local", "--bare", "--template=", "--", address, str(mirror))
-        answer = _ask(mirror.parent, environ, *hooks, *made, seconds=_LONG)
+        answer = _ask(mirror.parent, environ, *hooks, *made, seconds=_LONG, stopped=stopped)
     if answer.exit:
         raise RunnerError(
             "this repository cannot be copied",
@@ -189,7 +202,11 @@ def find_identity(environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _ask(
-    folder: Path, environ: Mapping[str, str], *words: str, seconds: float = _SECONDS
+    folder: Path,
+    environ: Mapping[str, str],
+    *words: str,
+    seconds: float = _SECONDS,
+    stopped: Callable[[], bool] | None = None,
 ) -> Answer:
     """Git in a folder that is in no repository, so that only the person's own files count."""
     kept = {name: value for name, value in environ.items() if not _is_of_a_repository(name)}
@@ -204,7 +221,7 @@ def _ask(
     }
     if "clone" in words or "config" in words:
         del told["GIT_DIR"]  # it would be where the clone goes
-    return OwnGit(folder, told).ask(*words, seconds=seconds)
+    return OwnGit(folder, told, stopped=stopped).ask(*words, seconds=seconds)
 
 
 def _is_of_a_repository(name: str) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
 import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,13 +21,14 @@ from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.child_record import end_orphan
 from runner.project import JOURNAL, Project
+from runner.repo import tree_files
 from runner.repo.clone import ORIGIN, catch_up, switch_branch
 from runner.repo.foreign_address import find_identity, login_variables, require_address
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.repo.clone_cache import CloneCache
@@ -32,8 +36,14 @@ if TYPE_CHECKING:
 
 _CLONE = "repository"
 _WISH = "wish.md"
+_ID = re.compile(r"[0-9a-f-]{36}")
 VIA = "queue"
 """From where a decision came, as the clone's journal says it."""
+
+
+def _name_folder(build: str) -> str:
+    """The id, where it is one: a row may say anything, and a path would lead elsewhere."""
+    return build if _ID.fullmatch(build) else hashlib.sha256(build.encode()).hexdigest()[:32]
 
 
 @dataclass
@@ -46,11 +56,13 @@ class BuildClone:
     cache: CloneCache
     person: Mapping[str, str]
     """The worker's own environment."""
+    stopped: Callable[[], bool] | None = None
+    """Whether the clone is wanted no more; asked while it is made."""
     folder: Path = field(init=False)
     _lock: RunLock = field(init=False)
 
     def __post_init__(self) -> None:
-        self.folder = self.home / self.build.id
+        self.folder = self.home / _name_folder(self.build.id)
         self._lock = RunLock(self.folder)
 
     def open(self) -> None:
@@ -63,7 +75,7 @@ class BuildClone:
             is_free = False
         if not is_free:
             self._lock.release()
-            self.folder = self.home / f"{self.build.id}-{self.build.token}"
+            self.folder = self.home / f"{_name_folder(self.build.id)}-{self.build.token}"
             self._lock = RunLock(self.folder)
             self._lock.acquire()
 
@@ -102,16 +114,19 @@ class BuildClone:
     # --- what it begins with ------------------------------------------------------------
 
     def prepare(self) -> str:
-        """Clone what is not here yet; gives the commit. Raises RunnerError with git's words."""
+        """Clone what is not here yet; gives the commit.
+
+        Raises RunnerError with git's words, StoppedError, and OSError where the disk resists.
+        """
         build = self.build
         if self.place.is_dir() and not self._is_usable():
-            shutil.rmtree(self.place)
+            tree_files.remove_tree(os.fsencode(self.place))
         if not self.place.is_dir():
             for left in self.folder.glob("new-*"):  # of one that was killed
                 shutil.rmtree(left, ignore_errors=True)
             who = find_identity(self.person)
             url = require_address(build.url)
-            self.cache.clone(url, build.base, self.place, who, self.environ)
+            self.cache.clone(url, build.base, self.place, who, self.environ, self.stopped)
         if build.wish:
             effects.write_file(self.wish, build.wish.encode("utf-8", "replace"), mode=0o600)
         with Repository.open(self.place) as repository:

@@ -29,7 +29,7 @@ from runner.team.build_claim import (
 from runner.team.event_rows import list_own_types
 from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
-from runner.team.store_engine import StoreAwayError
+from runner.team.store_engine import StoreAwayError, UnfitValueError
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class BuildWork:
         pace = (self.settings.worker_beat, self.settings.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
         self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+        self.clone.stopped = self._wants_end
         with self._heart:
             try:
                 end = self._work()
@@ -127,6 +128,8 @@ class BuildWork:
         try:
             self.clone.open()
             self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+            if why := self._find_stop():
+                return why
             self._prepare()
             if why := self._find_stop():
                 return why
@@ -138,7 +141,11 @@ class BuildWork:
             return self._build()
         except (LostClaimError, StoreAwayError):
             raise
+        except OSError as error:  # no room, no process, what nobody may take away: this machine's
+            return self._find_stop() or self._put_off(str(error))
         except RunnerError as error:
+            if why := self._find_stop():
+                return why
             said = " ".join(filter(None, (error.message, error.where, error.detail)))
             if error.code is ExitCode.CONFLICT:
                 return self._put_off(said)
@@ -313,7 +320,7 @@ class BuildWork:
             self._heart.is_lost = True
 
     def _copy_rest(self) -> None:
-        with suppress(StoreAwayError, LostClaimError):
+        with suppress(StoreAwayError, LostClaimError, UnfitValueError):
             while self._copy.step(self.store, self.mine, self._tasks):
                 pass
 
@@ -342,8 +349,9 @@ class BuildWork:
         """Write it down, however long the store is away. Raises LostClaimError."""
 
         def say() -> None:
-            while self._copy.step(self.store, self.mine, ()):
-                pass
+            with suppress(UnfitValueError):  # what the build ended by, perhaps
+                while self._copy.step(self.store, self.mine, ()):
+                    pass
             if end.state == "PENDING":
                 hand_back(self.store, self.mine, end.note, waits=end.waits, after=end.after)
             else:

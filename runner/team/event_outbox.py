@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, or_, select
 
 from runner.team.build_state import ENDS
+from runner.team.event_rows import find_last_seq
 from runner.team.tables import builds, events
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class StoredEvents:
         with self._store.read() as connection:
             rows = connection.execute(said).all()
         return ((str(id_), str(name)) for id_, name, seq in rows if (seq or 0) > reached(str(id_)))
+
+    def find_last(self, build: str) -> int:
+        """The number of the last event of a build's own."""
+        with self._store.read() as connection:
+            return find_last_seq(connection, build)
 
     def list_journals(self, build: str) -> tuple[str, ...]:
         """Those of its clones, then the build's own.

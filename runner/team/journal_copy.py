@@ -52,6 +52,8 @@ class JournalCopy:
         """Take in what is there before a run begins: it tells nothing of this claim's state."""
         while lines := self._read():
             self.state, _ = self._take(self.state, lines)
+            if not lines:
+                break  # a damaged one, or one of a newer runner: behind it nothing is read
             self._offset += sum(map(len, lines))
         self._old = self.state.seq
         self._offset = 0

@@ -33,6 +33,7 @@ _NETWORK = frozenset(
 )
 """Where the locks of two machines do not see each other, so that SQLite would lose writes."""
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
+_QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
 _BUSY = 30.0
 """Seconds for which a writer waits for another one."""
 _CONNECT = 10
@@ -43,6 +44,10 @@ was stopped, or cut off, would keep its rows locked."""
 
 class StoreAwayError(RunnerError):
     """The store did not answer: nothing was begun, and nothing that goes on is harmed."""
+
+
+class UnfitValueError(RunnerError):
+    """The store answers, and cannot keep what it was given: asking again changes nothing."""
 
 
 def find_address(places_state: Path, said: str) -> str:
@@ -68,7 +73,8 @@ def find_address(places_state: Path, said: str) -> str:
 
 def hide_password(address: str) -> str:
     """An address as it may be shown."""
-    return _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+    said = _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
+    return _QUERY.sub(r"\1…", said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,19 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        from sqlalchemy.exc import DatabaseError, IntegrityError, InterfaceError
+        from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError
 
         try:
             yield
         except IntegrityError:
             raise
+        except (DataError, UnicodeEncodeError, OverflowError) as error:
+            raise UnfitValueError(
+                "the store cannot keep this: a text that is no UTF-8, or a number too large",
+                where=self.shown,
+                hint="say it otherwise",
+                code=ExitCode.USAGE,
+            ) from error
         except (DatabaseError, InterfaceError) as error:
             said = str(error.orig or error).strip().splitlines()
             raise StoreAwayError(

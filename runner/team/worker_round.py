@@ -69,17 +69,15 @@ class TeamWorker:
         require_sandbox(self.settings)
         mine = self._claim()
         with Doorbell(self.store, self.rung):
-            while not self.over.is_set():
+            while True:
+                if mine is not None:
+                    self._work(mine)  # claimed while it was ended: handed back at once
+                is_done = self.asked.once or (mine is None and self.asked.until_idle)
+                if is_done or self.over.is_set():
+                    break
                 if mine is None:
-                    if self.asked.once or self.asked.until_idle:
-                        break
                     self._wait(self.settings.worker_poll)
-                else:
-                    self._work(mine)
-                    if self.asked.once:
-                        break
-                if not self.over.is_set():
-                    mine = self._claim_later()
+                mine = self._claim_later()
 
     @property
     def me(self) -> Claimer:

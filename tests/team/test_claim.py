@@ -28,6 +28,7 @@ from runner.team.build_queue import (
 from runner.team.doorbell import Doorbell
 from runner.team.projections import find_faults
 from runner.team.repository_list import Registered
+from runner.team.store_engine import UnfitValueError
 from runner.team.tables import builds
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "ada@here")
@@ -240,3 +241,13 @@ def test_the_claim_finds_its_row_by_an_index(postgres):
             )
     assert "to_claim" in plan
     assert "Seq Scan on builds" not in plan
+
+
+def test_what_a_store_cannot_keep_is_no_store_that_is_away(store):
+    cannot = [{"tags": ("\udcff",)}, {"by": "\udcff"}, {"priority": 10**30}]
+    if not store.is_sqlite:  # which keeps it
+        cannot.append({"tags": ("a\x00b",)})
+    for fields in cannot:
+        with pytest.raises(UnfitValueError, match="cannot keep this"):
+            queue_build(store, Wanted(SHOP, **{"by": "ada@here"} | fields))
+    queued(store)

@@ -105,3 +105,21 @@ def test_the_command_prints_a_team_s_events(workplace, postgres):
     said = workplace.runner(*words, "--build", other.short)
     assert "shop 1  -  build.queued  ada" in said.out
     assert "of which journal?" in workplace.runner(*words, "--after", "3").err
+
+
+def test_an_end_is_told_after_all_before_it_however_slow_the_receiver_is(store):
+    made = a_build(store)
+    every = lines(4)
+    with store.write() as connection:
+        add_lines(connection, made.id, "j-1", every[:2])
+    positions, found = Positions({}), []
+    for message in StoreOutbox(StoredEvents(store)).read(positions):
+        found.append((message.journal, message.seq))
+        positions.move(message)
+        if found == [("j-1", 1)]:  # the worker goes on meanwhile, and the build ends
+            with store.write() as connection:
+                add_lines(connection, made.id, "j-1", every[2:])
+            cancel_build(store, made, "eve")
+    assert found == [("j-1", 1), ("j-1", 2), (made.id, 1)]
+    later = StoreOutbox(StoredEvents(store))  # of a process that begins where the other was killed
+    assert told(later, positions) == [("j-1", 3), ("j-1", 4), (made.id, 2)]

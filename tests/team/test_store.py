@@ -225,6 +225,11 @@ def test_a_store_that_is_away_is_told_without_its_password(tmp_path):
     assert told.value.where == hide_password(address) != address
     assert told.value.where.endswith("ada:…@127.0.0.1:1/team")
     assert hide_password("postgresql+psycopg://a@b/c") == "postgresql://a@b/c"
+    word = "geheim"
+    asked = f"postgresql://b/c?user=a&password={word}&sslpassword={word}&sslmode=require"
+    assert (
+        hide_password(asked) == "postgresql://b/c?user=a&password=…&sslpassword=…&sslmode=require"
+    )
 
 
 def test_sqlite_on_a_network_file_system_is_refused(tmp_path, monkeypatch):

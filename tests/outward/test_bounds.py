@@ -1,0 +1,67 @@
+"""What a receiver, a full disk or a slow answer does to a delivery: it ends none, nor hides one."""
+
+import contextlib
+import socket
+import sqlite3
+import threading
+import time
+
+import pytest
+from receivers import write_journal
+from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
+
+from runner.outward.door import DoorAwayError
+from runner.outward.http_post import Poster
+from runner.project import JOURNAL
+
+
+def spoil(file, statement):
+    with contextlib.closing(sqlite3.connect(file.path)) as connection:
+        connection.executescript(statement)
+
+
+def test_a_cursor_that_cannot_be_written_is_tried_again_and_said(ground, receiver):  # noqa: F811
+    records = write_journal(ground.root / JOURNAL, 2)
+    file = told(ground)
+    full = "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    spoil(file, f"CREATE TRIGGER f BEFORE INSERT ON cursors {full}")
+    behind, said = once(file, webhook(ground, receiver), seconds=0.1)
+    assert behind == ("webhook",)
+    assert "database or disk is full" in said[0]
+    assert len(receiver.keys) > len(records), "it is tried again"
+    spoil(file, "DROP TRIGGER f")
+    assert once(file, webhook(ground, receiver))[0] == ()
+    assert receiver.keys[-2:] == keys(records)
+
+
+def test_cursors_that_cannot_be_read_are_no_delivery_that_went_well(ground, receiver):  # noqa: F811
+    write_journal(ground.root / JOURNAL, 1)
+    file = told(ground)
+    spoil(file, "DROP TABLE cursors")
+    behind, said = once(file, webhook(ground, receiver))
+    assert (behind, receiver.keys) == (("webhook",), [])
+    assert "no such table" in said[0]
+
+
+def test_a_handshake_of_a_byte_at_a_time_is_left_after_a_while():
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            with server.accept()[0] as one, contextlib.suppress(OSError):
+                one.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KiB, of which little comes
+                while not over.wait(0.1):
+                    one.sendall(b"\x02")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        began = time.monotonic()
+        poster = Poster(f"https://127.0.0.1:{server.getsockname()[1]}/", 0.7)
+        asking = threading.Thread(target=lambda: over.wait(20) or over.set(), daemon=True)
+        asking.start()
+        with pytest.raises(DoorAwayError, match="no answer"):
+            poster.post(b"{}", {})
+        took = time.monotonic() - began
+        over.set()
+        thread.join(5)
+    assert took < 10

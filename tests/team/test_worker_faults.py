@@ -1,0 +1,151 @@
+"""What befalls a worker at a bad moment: nothing is lost, nothing goes on for ever."""
+
+import dataclasses
+import fcntl
+import os
+import threading
+import time
+
+import pytest
+from crew import a_step, wait_until
+from store_build import new_database
+
+from runner.config.settings import Settings
+from runner.journal.codec import encode
+from runner.journal.events import ModeSwitched, Record
+from runner.repo.clone_cache import CloneCache
+from runner.repo.git import StoppedError
+from runner.team import worker_round
+from runner.team.build_clone import BuildClone
+from runner.team.doorbell import Doorbell
+from runner.team.journal_copy import JournalCopy
+from runner.team.store_engine import open_engine
+from runner.team.worker_round import TeamWorker, WorkerRequest
+
+
+def a_line(seq):
+    envelope = (seq, "2026-01-02T03:04:05.000006Z", "run", "mode.switched", "", 0, "", "")
+    return encode(Record(f"j-{seq}", *envelope, "runner/1", ModeSwitched(mode="serial")))
+
+
+@pytest.mark.parametrize("words", [{"once": True}, {"until_idle": True}, {}])
+def test_a_build_that_is_claimed_while_its_worker_is_ended_is_handed_back(crew, monkeypatch, words):
+    build = crew.queue(crew.repository("shop", a_step(1)))
+    told = []
+    environ = {**os.environ, "XDG_STATE_HOME": str(crew.folder / "state")}
+    asked = WorkerRequest(**words)
+    worker = TeamWorker(
+        crew.store, Settings(), environ, asked, told.append, lambda *said: told.append(said)
+    )
+    claim = worker_round.claim_build
+
+    def claim_and_end(*given):
+        found = claim(*given)
+        worker.end()
+        return found
+
+    monkeypatch.setattr(worker_round, "claim_build", claim_and_end)
+    monkeypatch.setattr(worker_round, "require_sandbox", lambda _: None)
+    worker.serve()
+    back = crew.build(build)
+    assert (back.state, back.attempts, back.note) == ("PENDING", 0, "its worker was ended"), told
+    assert "clone.started" not in crew.kinds(build)
+    assert crew.faults == []
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_damaged_journal_of_before_is_read_to_the_damage_and_no_further(tmp_path, at):
+    path = tmp_path / "journal.jsonl"
+    good = [a_line(1), a_line(2)]
+    good[at] = good[at][:-4] + b'0"}\n'
+    path.write_bytes(b"".join(good))
+    copy = JournalCopy(path, "feature/x")
+    reader = threading.Thread(target=copy.read_old, daemon=True)
+    reader.start()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert copy._old == at
+
+
+def test_the_doorbell_rings_again_after_the_server_cut_it_off(postgres, monkeypatch):
+    from runner.team import doorbell
+
+    monkeypatch.setattr(doorbell, "_AGAIN", 0.2)
+    faults = []
+    monkeypatch.setattr(threading, "excepthook", faults.append)
+    store = open_engine(new_database(postgres))
+    rung = threading.Event()
+    with Doorbell(store, rung):
+        assert rung.wait(10)
+        rung.clear()
+        with store.write() as connection:
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            )
+        assert rung.wait(10), faults  # it says so as soon as it listens again
+    store.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize("said", ["{theirs}", "../theirs", "..", "", "A" * 300])
+def test_a_row_whose_id_is_a_path_leads_out_of_no_folder(crew, tmp_path, said):
+    build = crew.queue(crew.repository("shop", a_step(1)))
+    theirs = tmp_path / "theirs"
+    (theirs / "repository").mkdir(parents=True)
+    row = dataclasses.replace(build, id=said.format(theirs=theirs))
+    home = tmp_path / "builds"
+    clone = BuildClone(row, home, CloneCache(tmp_path / "cache", 1e9), os.environ)
+    clone.open()
+    clone.prepare()
+    clone.close()
+    assert clone.place.parent.parent == home
+    assert [one.name for one in theirs.rglob("*")] == ["repository"]
+
+
+def test_a_copy_that_another_worker_takes_away_meanwhile_is_passed_over(tmp_path):
+    (tmp_path / "1.git").mkdir()
+    (tmp_path / "2.git").symlink_to(tmp_path / "gone")
+    CloneCache(tmp_path, 0).trim()
+    assert (tmp_path / "1.git").is_dir()
+
+
+def test_a_clone_that_hangs_is_left_as_soon_as_the_worker_is_ended(crew):
+    shop = crew.repository("shop", a_step(1))
+    build = crew.queue(dataclasses.replace(shop, url="ssh://nowhere.invalid/shop.git"))
+    witness, slow = crew.folder / "asked", crew.folder / "slow"
+    slow.write_text(f"#!/bin/sh\necho >>{witness}\nexec sleep 300\n")
+    slow.chmod(0o755)
+    worker = crew.start("a", GIT_SSH_COMMAND=str(slow))
+    wait_until(witness.exists, 40)
+    began = time.monotonic()
+    worker.terminate()
+    assert worker.wait(60) == 0, crew.log("a")
+    assert time.monotonic() - began < 30
+    back = crew.build(build)
+    assert (back.state, back.note) == ("PENDING", "its worker was ended")
+
+
+def test_a_copy_that_another_worker_has_is_waited_for_until_it_is_wanted_no_more(crew, tmp_path):
+    shop = crew.repository("shop", a_step(1))
+    cache = CloneCache(tmp_path / "cache", 1e9)
+    who = ("ada", "ada@here")
+    cache.clone(shop.url, "main", tmp_path / "one", who, os.environ)
+    lock = cache.place_of(shop.url).with_suffix(".lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    asked = iter([False, True])
+    with pytest.raises(StoppedError):
+        cache.clone(shop.url, "main", tmp_path / "two", who, os.environ, lambda: next(asked))
+    lock.close()
+    cache.clone(shop.url, "main", tmp_path / "two", who, os.environ, lambda: False)
+    assert (tmp_path / "two" / "TASK-GRAPH.md").exists()
+
+
+def test_a_machine_that_cannot_build_hands_the_build_on_and_goes_on(crew):
+    build = crew.queue(crew.repository("shop", a_step(1)), wish="one file more")
+    builds = crew.folder / "home-a" / "state" / "runner" / "team" / "builds"
+    (builds / build.id / "wish.md").mkdir(parents=True)
+    assert crew.start("a", "--once").wait(60) == 0, crew.log("a")
+    back = crew.build(build)
+    assert (back.state, "wish.md" in back.note) == ("PENDING", True), back.note
+    assert "Traceback" not in crew.log("a")
