@@ -48,6 +48,9 @@ _SECONDS_TO_COUNT = 3.0
 """For the store; one that is away holds up no journal's figures."""
 _TASKS_STAND = 60.0
 """Seconds after which tasks are counted again though neither journal nor plan moved."""
+_CHEAP, _REST = 0.5, 50
+"""Seconds of processor time that counting them may take each time, since it folds the journal from
+the last run's end; what takes more is done for one fiftieth of the time."""
 _MOST_VALUES = 50
 """Values of a label that a plan, a journal or a person made up; what comes later is `other`."""
 _LONGEST_VALUE = 100
@@ -64,7 +67,9 @@ class Folder:
     tasks: Counter[str] = field(default_factory=Counter)
     tasks_of: tuple[object, ...] = ()
     """How journal and plan stood when the tasks were counted."""
-    tasks_at: float = 0.0
+    tasks_until: float = 0.0
+    """When they are counted again though neither moved; only then, where counting is dear."""
+    tasks_cost: float = 0.0
     builds: Counter[str] = field(default_factory=Counter)
     is_readable: bool = False
 
@@ -78,7 +83,8 @@ class Folder:
             live = is_live(project)  # before the journal: a run tells its end, then lets go
             tally = self.running.read(until)
             self.builds = tally.builds_by_end(live=live)
-            self._count_tasks(project)
+            if not self.running.unread and time.monotonic() < until - _SECONDS_TO_READ / 2:
+                self._count_tasks(project)
         except (RunnerError, OSError):
             return
         self.is_readable = True
@@ -86,9 +92,12 @@ class Folder:
     def _count_tasks(self, project: Project) -> None:
         stand = (_stamp(project.journal_path), _stamp_plan(project))
         now = time.monotonic()
-        if stand != self.tasks_of or now - self.tasks_at > _TASKS_STAND:
-            self.tasks, _ = count_tasks(project)
-            self.tasks_of, self.tasks_at = stand, now
+        if now < self.tasks_until and (stand == self.tasks_of or self.tasks_cost > _CHEAP):
+            return
+        began = time.thread_time()
+        self.tasks, _ = count_tasks(project)
+        self.tasks_of, self.tasks_cost = stand, time.thread_time() - began
+        self.tasks_until = now + max(_TASKS_STAND, _REST * self.tasks_cost)
 
     @property
     def labels(self) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from runner.team.event_rows import (
     read_lines,
     write_tasks,
 )
+from runner.team.retention import is_pruned
 from runner.team.tables import RUNNING, answers, builds, events, tasks
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Rebuilt:
     events: int
     unreached: tuple[tuple[str, str], ...]
     """Builds of which a journal could not be read, with where it is; their copies were kept."""
+    pruned: int
+    """Builds of which the copies went (`retention`): they are left so."""
 
 
 def rebuild(store: Store) -> Rebuilt:
@@ -46,15 +49,17 @@ def rebuild(store: Store) -> Rebuilt:
 
     A journal that is elsewhere, or gone, leaves what the store has of it as it is.
     """
-    told, copied, unreached = 0, 0, []
+    told, copied, pruned, unreached = 0, 0, 0, []
     with store.read() as connection:
         known = connection.execute(builds.select().order_by(builds.c.id)).all()
     for row in known:
         lines = _read_whole_lines(row.place) if row.host in ("", socket.gethostname()) else None
-        if row.place and lines is None:
-            unreached.append((row.id, f"{row.host}:{row.place}"))
         with store.write() as connection:
-            if lines:
+            is_left_so = is_pruned(connection, row.id)
+            pruned += is_left_so
+            if row.place and lines is None and not is_left_so:
+                unreached.append((row.id, f"{row.host}:{row.place}"))
+            if lines and not is_left_so:
                 copied += _copy_again(connection, row.id, lines)
             project_tasks(connection, row.id)
             told += 1
@@ -65,7 +70,7 @@ def rebuild(store: Store) -> Rebuilt:
                     .where(builds.c.id == row.id, builds.c.token == row.token)
                     .values(state=state)
                 )
-    return Rebuilt(told, copied, tuple(unreached))
+    return Rebuilt(told, copied, tuple(unreached), pruned)
 
 
 def _copy_again(connection: Connection, build: str, lines: list[bytes]) -> int:

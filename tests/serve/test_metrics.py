@@ -2,13 +2,14 @@
 
 import asyncio
 import importlib.util
+import math
 import os
 import stat
 import subprocess
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from site_plans import GREET, NOTE
+from site_plans import GREET, NOTE, journal
 from starlette.requests import Request
 
 from runner.errors import RunnerError
@@ -16,7 +17,7 @@ from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.log import Journal
 from runner.model import Ending, Finding
 from runner.serve.builds import Build, Builds
-from runner.serve.metrics import Metrics
+from runner.serve.metrics import Folder, Metrics
 
 NEVER = """\
 ## TASK-003: Never
@@ -223,3 +224,26 @@ def test_a_folder_that_is_gone_and_a_store_that_is_away_leave_the_rest(tmp_path,
     metrics = Metrics(Builds([Build("gone", tmp_path / "gone", {})]), file, away)
     found = read(ask(metrics, "t" * 40).body)
     assert found == {("gone", "runner_journal_readable"): 0, (None, "runner_store_up"): 0}
+
+
+def test_a_long_journal_is_read_by_and_by_and_its_tasks_are_counted_last(workplace):
+    workplace.plan(GREET)
+    assert workplace.run().code == 0
+    folder = Folder(Build("b", workplace.root, os.environ))
+    scrapes = 0
+    while not scrapes or folder.running.unread:
+        folder.look(0.0)  # it is past: a record each time
+        scrapes += 1
+        assert folder.is_readable
+        assert not folder.tasks
+    assert scrapes == len(journal(workplace))
+    assert folder.builds == {"done": 1}
+    folder.look(math.inf)
+    assert folder.tasks == {"done proven": 1}
+    folder.tasks_cost = 1.0  # dear: what moved waits for its time
+    workplace.plan(GREET)
+    folder.look(math.inf)
+    assert folder.tasks == {"done proven": 1}
+    folder.tasks_until = 0.0
+    folder.look(math.inf)
+    assert folder.tasks == {"pending": 1}

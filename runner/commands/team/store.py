@@ -9,15 +9,19 @@ from runner.commands.team.team_store import add_store_flags, address_of_store, o
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
+from runner.terminal.progress_notice import patience
+from runner.text.ages import seconds_of_age
 from runner.text.display import display
+from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.team import projections, schema_steps, store_copy, store_engine, tables
+    from runner.team import projections, retention, schema_steps, store_copy, store_engine, tables
 else:
     projections = lazy_module("runner.team.projections")
+    retention = lazy_module("runner.team.retention")
     schema_steps = lazy_module("runner.team.schema_steps")
     store_copy = lazy_module("runner.team.store_copy")
     store_engine = lazy_module("runner.team.store_engine")
@@ -32,7 +36,15 @@ examples:
   runner store backup FILE          everything, as JSON lines; restore takes it anywhere
   runner store rebuild              events and tasks again, from the journals of this machine
   runner store check                whether it is whole, and says what the journals say
+  runner store prune --older-than 90d --dry-run
+                                    which builds that are over would lose their journals' copies
+
+prune takes whole builds, never of one that is not over, and leaves a build's own events, its tasks
+and what is in clones; a build that is tried again has its journal copied again.
 """
+
+
+_VERBS = ("init", "backup", "restore", "rebuild", "check", "prune")
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:
@@ -40,10 +52,10 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
     del name
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add(
-        "verb", choices=("init", "backup", "restore", "rebuild", "check"), help="what is to be done"
-    )
+    add("verb", choices=_VERBS, help="what is to be done")
     add("file", nargs="?", default="", metavar="FILE", help="of backup and restore")
+    add("--older-than", default="", metavar="AGE", help="of prune: builds that ended 90d, 12w ago")
+    add("--dry-run", action="store_true", help="of prune: only say what would go")
     add_store_flags(parser)
 
 
@@ -53,6 +65,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if needs_file != bool(given.file):
         said = "needs a file" if needs_file else "takes no file"
         raise RunnerError(f"store {given.verb} {said}", hint="runner store --help")
+    is_prune = given.verb == "prune"
+    if is_prune != bool(given.older_than) or (given.dry_run and not is_prune):
+        said = "needs an age" if is_prune else "takes no age, and no --dry-run"
+        raise RunnerError(f"store {given.verb} {said}", hint="runner store prune --older-than 90d")
     match given.verb:
         case "init":
             return _init(given, environ)
@@ -62,6 +78,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             return _back_up(given, environ)
         case "rebuild":
             return _rebuild(given, environ)
+        case "prune":
+            return _prune(given, environ)
         case _:
             return _check(given, environ)
 
@@ -121,6 +139,7 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         made = projections.rebuild(store)
     lines = [f"{made.builds} builds, {made.events} events from journals of this machine"]
     lines += [f"not reached, kept as it was: {id_} ({display(at)})" for id_, at in made.unreached]
+    lines += [f"{_told(made.pruned)}: left so"] if made.pruned else []
     _say(given, "\n".join(lines), **{name: getattr(made, name) for name in made.__slots__})
     return ExitCode.OK
 
@@ -128,6 +147,30 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         faults = list(projections.find_faults(store))
-    text = "\n".join(map(display, faults)) or f"the store is whole: {display(store.shown)}"
-    _say(given, text, store=store.shown, faults=faults)
+        pruned = retention.count_pruned(store)
+    lines = [*map(display, faults)] or [f"the store is whole: {display(store.shown)}"]
+    lines += [f"{_told(pruned)}: not compared"] if pruned else []
+    _say(given, "\n".join(lines), store=store.shown, faults=faults, pruned=pruned)
     return ExitCode.FAILED if faults else ExitCode.OK
+
+
+def _told(pruned: int) -> str:
+    return f"the copies of the journals of {plural(pruned, 'build')} were pruned"
+
+
+def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    seconds = seconds_of_age(given.older_than, "--older-than")
+    by = store_engine.find_actor(environ)
+    with open_team(given, environ) as store, patience("looking at builds that are over"):
+        gone = list(retention.prune_copies(store, seconds, by, dry_run=given.dry_run))
+    lines = [
+        f"{one.id}  {one.state:<9}  {display(one.repository)}, ended {moment(one.ended)}:"
+        f" {plural(one.events, 'event')}"
+        for one in gone
+    ]
+    number = sum(one.events for one in gone)
+    how = "would go; nothing was taken away" if given.dry_run else "went; their own events stay"
+    lines += [f"{plural(number, 'event')} of {plural(len(gone), 'build')} {how}"]
+    builds = [{name: getattr(one, name) for name in one.__slots__} for one in gone]
+    _say(given, "\n".join(lines), dry_run=given.dry_run, builds=builds, events=number)
+    return ExitCode.OK
