@@ -42,6 +42,7 @@ YOURS = frozenset(
         "worker_ttl",
         "worker_poll",
         "worker_cache",
+        "worker_credentials",
         "agent_command",
         "acp_command",
         "agent_env",

@@ -257,9 +257,11 @@ class Settings:
     worker_ttl: float = 30.0
     """A build whose worker was not heard of for so long is handed on."""
     worker_poll: float = 5.0
-    """A worker looks into the store so often by itself, where nothing tells it of something new."""
+    """A worker looks into the store so often by itself, where nothing tells it of news."""
     worker_cache: str = "10GB"
     """What a worker keeps of repositories, to make clones of."""
+    worker_credentials: tuple[str, ...] = ()
+    """Variables with a token, each with the one host that may be told it: `TOKEN@HOST`."""
     artifacts_store: str = ""
     """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
     events: str = ""
@@ -308,8 +310,7 @@ class Settings:
     def secrets_for(self, task: Task, environ: Mapping[str, str]) -> dict[str, str]:
         """Names and values of the secrets that a task requires, and that the person lets it have.
 
-        The one place that decides what a task's commands get of them. What a command of the
-        person's own says is not among them: an attempt asks for it (`run/secret_leases`).
+        What a command of the person's own says is not among them (`run/secret_leases`).
         """
         leased = {one.name for one in self.secret}
         needed = {need.name for need in task.requires if need.kind == "secret"} - leased

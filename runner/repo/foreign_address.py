@@ -19,7 +19,7 @@ from runner.repo.remote import OwnGit
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from runner.repo.git import Answer
 
@@ -89,6 +89,20 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
         f"GIT_CONFIG_KEY_{count}": f"credential.{parts.scheme}://{parts.netloc}.helper",
         f"GIT_CONFIG_VALUE_{count}": helper,
     }
+
+
+def require_permitted(address: str, credential: str, permitted: Collection[str]) -> None:
+    """Refuse to tell a token to a host that its owner did not name: `TOKEN@HOST`.
+
+    Who registers a repository names both; the variable is of whoever builds. Raises RunnerError.
+    """
+    host = urlsplit(address).netloc.rpartition("@")[2] if "://" in address else ""
+    if credential and f"{credential}@{host}" not in permitted:
+        raise RunnerError(
+            f"{credential} may not be told to {host or 'this address'} from here",
+            where=address,
+            hint=f'worker_credentials = ["{credential}@{host or "HOST"}"] in your own settings',
+        )
 
 
 def find_branches(

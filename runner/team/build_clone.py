@@ -23,7 +23,12 @@ from runner.process.child_record import end_orphan
 from runner.project import JOURNAL, Project
 from runner.repo import tree_files
 from runner.repo.clone import ORIGIN, catch_up, switch_branch
-from runner.repo.foreign_address import find_identity, login_variables, require_address
+from runner.repo.foreign_address import (
+    find_identity,
+    login_variables,
+    require_address,
+    require_permitted,
+)
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
 
@@ -56,6 +61,8 @@ class BuildClone:
     cache: CloneCache
     person: Mapping[str, str]
     """The worker's own environment."""
+    permitted: tuple[str, ...] = ()
+    """Which of its variables may be told to which host, as `TOKEN@HOST`."""
     stopped: Callable[[], bool] | None = None
     """Whether the clone is wanted no more; asked while it is made."""
     folder: Path = field(init=False)
@@ -101,6 +108,7 @@ class BuildClone:
     @property
     def environ(self) -> dict[str, str]:
         """What commands of ours are told there. Raises RunnerError without the login."""
+        require_permitted(self.build.url, self.build.credential, self.permitted)
         told = {
             **self.person,
             **login_variables(self.build.url, self.build.credential, self.person),

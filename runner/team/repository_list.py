@@ -10,13 +10,18 @@ from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.repo.foreign_address import find_branches, login_variables, require_address
+from runner.repo.foreign_address import (
+    find_branches,
+    login_variables,
+    require_address,
+    require_permitted,
+)
 from runner.team.build_state import ENDS
 from runner.team.tables import builds, repositories
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from runner.team.store_engine import Store
@@ -75,11 +80,17 @@ def add_repository(
     return made, commit
 
 
-def try_access(one: Registered, environ: Mapping[str, str]) -> tuple[str, str]:
+def try_access(
+    one: Registered, environ: Mapping[str, str], permitted: Collection[str] | None = None
+) -> tuple[str, str]:
     """The branch that builds begin on and its commit, asked of the remote now.
 
-    Raises RunnerError where it does not answer, or has no such branch.
+    `permitted` are the tokens that may be told to a host whom somebody else registered; None
+    where the person names both now. Raises RunnerError where the remote does not answer, or has
+    no such branch.
     """
+    if permitted is not None:
+        require_permitted(one.url, one.credential, permitted)
     login = login_variables(one.url, one.credential, environ)
     default, branches = find_branches(one.url, {**environ, **login})
     branch = one.branch or default

@@ -117,7 +117,9 @@ class TeamWorker:
         cache = CloneCache(
             places.cache / "team" / "repositories", bytes_of(self.settings.worker_cache) or 0
         )
-        clone = BuildClone(mine, places.state / "team" / "builds", cache, self.environ)
+        permitted = self.settings.worker_credentials
+        home = places.state / "team" / "builds"
+        clone = BuildClone(mine, home, cache, self.environ, permitted)
         work = BuildWork(
             *(self.store, mine, clone, self.settings, self.rung, self.over.is_set, self.tell)
         )

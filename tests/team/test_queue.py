@@ -6,7 +6,12 @@ import pytest
 from store_build import a_store
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.foreign_address import find_branches, login_variables, require_address
+from runner.repo.foreign_address import (
+    find_branches,
+    login_variables,
+    require_address,
+    require_permitted,
+)
 from runner.team.build_queue import (
     Wanted,
     answer_build,
@@ -130,6 +135,28 @@ def test_a_credential_is_told_to_its_host_alone(alone):
             login_variables(address, name, token)
     with pytest.raises(RunnerError, match="is not set here"):
         login_variables("https://host/a", "OTHER", token)
+
+
+@pytest.mark.parametrize(
+    ("address", "permitted"),
+    [
+        ("https://evil.example/a.git", ("SHOP_TOKEN@forge.example",)),
+        ("https://forge.example:8443/a.git", ("SHOP_TOKEN@forge.example",)),
+        ("https://forge.example@evil.example/a.git", ("SHOP_TOKEN@forge.example",)),
+        ("https://forge.example/a.git", ("OTHER@forge.example",)),
+        ("https://forge.example/a.git", ()),
+        ("git@forge.example:a.git", ("SHOP_TOKEN@forge.example",)),
+    ],
+)
+def test_a_token_is_told_to_no_host_that_its_owner_did_not_name(address, permitted):
+    with pytest.raises(RunnerError, match="SHOP_TOKEN may not be told to") as told:
+        require_permitted(address, "SHOP_TOKEN", permitted)
+    assert "worker_credentials = " in told.value.hint
+
+
+def test_it_is_told_to_the_one_that_was_named_and_none_is_asked_for_where_none_is_needed():
+    require_permitted("https://forge.example/a.git", "SHOP_TOKEN", ("SHOP_TOKEN@forge.example",))
+    require_permitted("https://evil.example/a.git", "", ())
 
 
 def test_no_configuration_of_the_folder_around_is_heeded(workplace, tmp_path, monkeypatch):

@@ -275,6 +275,7 @@ def test_a_row_that_names_a_program_runs_nothing(crew):
         {"branch": "--force"},
         {"plan": "../../../etc/passwd"},
         {"credential": "X; touch witness"},
+        {"url": "https://127.0.0.1:9/a.git", "credential": "HOME"},
         {"tasks": '["--no-sandbox"]'},
     ):
         build = crew.queue(shop)
@@ -286,6 +287,7 @@ def test_a_row_that_names_a_program_runs_nothing(crew):
     said = crew.work()
     assert [crew.build(one).state for one in builds] == ["FAILED"] * len(builds), said
     assert not witness.exists()
+    assert "HOME may not be told to 127.0.0.1:9 from here" in crew.build(builds[6]).note
     assert crew.faults == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.team.team_store import add_store_flags, open_team
+from runner.commands.team.team_store import add_store_flags, open_team, read_settings
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -97,10 +97,10 @@ def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) 
         if given.what
         else repository_list.list_repositories(store)
     )
-    rows = []
+    rows, permitted = [], read_settings(environ).worker_credentials
     for one in chosen:
         try:
-            rows.append((one.name, repository_list.try_access(one, environ)[1], ""))
+            rows.append((one.name, repository_list.try_access(one, environ, permitted)[1], ""))
         except RunnerError as error:
             rows.append((one.name, "", format_error(error).removeprefix("runner: ")))
     if given.json:
