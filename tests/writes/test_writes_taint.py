@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import time
+import tracemalloc
 
 import pytest
 
 from runner.writes.bandit_scan import readable
 from runner.writes.sast import scan_file
+from runner.writes.taint.findings import walk
 
 TOP = """
 import os, subprocess, pickle, base64, html, shlex, configparser, hashlib, random, flask
@@ -219,3 +221,50 @@ return redirect(to)""",
 )
 def test_what_a_framework_converts_checks_or_answers_as_data_is_harmless(top, body):
     assert taints(body, top) == set()
+
+
+BOMBS = {
+    "a width": "x = '%300000000d' % 1",
+    "a width that no memory holds": "x = '%9999999999999d' % 1",
+    "texts that double": "x = 'a' * 900\n" + "x = f'{x}{x}'\n" * 40,
+    "sums that double": "x = 'a' * 900\n" + "x += x\n" * 40,
+    "texts divided by texts": "x = 'a' * 900\n" + "x = x / x\n" * 40,
+    "products": "x = 'a' * 999\n" + "x = x * 999\n" * 5,
+    "numbers": "x = 1 << 63\nx = 2 ** 63\nx = 9999999999\n" + "x = x * x\n" * 40,
+    "replacements": "x = 'a' * 900\n" + "x = x.replace('a', x)\n" * 9,
+    "codecs": "x = 'a' * 900\n" + "x = x.encode('utf-32').decode('latin-1')\n" * 20,
+    "bytes written out": "x = b'\\\\' * 900\n" + "x = str(x).encode()\n" * 40,
+    "a number of too many digits": "x = f'{0x" + "f" * 5000 + "}'\ny = str(0x" + "f" * 5000 + ")",
+    "lists of one another": "x = [value]\n" + "x = [x, x]\n" * 40 + "os.system(x)",
+    "lists that are compared": (
+        "if flag:\n x = [1]\n" + " x = [x, x]\n" * 40 + "else:\n x = [1]\n" + " x = [x, x]\n" * 40
+    ),
+}
+
+
+@pytest.mark.parametrize("body", BOMBS.values(), ids=BOMBS)
+def test_no_constant_of_the_code_is_computed_that_is_large(body):
+    tree = ast.parse(TOP + "".join(f"    {line}\n" for line in body.splitlines()))
+    tracemalloc.start()
+    began = time.process_time()
+    walk(tree, lambda: None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5_000_000
+    assert time.process_time() - began < 5
+
+
+def test_a_text_too_large_to_be_folded_is_a_constant_all_the_same():
+    for made in ("'%300000000d' % 1", "'a' * 300000000", "f'{1:>300000000}'"):
+        assert "B608" not in rules(f"db.execute('select a from t where n = ' + {made})")
+        assert taints(f"db.execute({made} + value)") == {"taint-sqli"}
+
+
+def test_a_width_makes_another_text_than_the_one_without_it():
+    kept = "line = 'x'\nif f'{1:>3}' != '1':\n    line = value\nos.system(line)"
+    assert taints(kept) == {"taint-cmdi"}
+
+
+def test_equal_lists_of_two_branches_are_one_list():
+    kept = "if flag:\n    x = [['a'], value]\nelse:\n    x = [['a'], value]\nos.system(x[0][0])"
+    assert not taints(kept)

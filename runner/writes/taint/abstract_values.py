@@ -75,7 +75,7 @@ class Box:
 
     def any(self) -> Value:
         """What any of its values may be."""
-        return join_values([*self.items.values(), self.rest])
+        return join_values([self])
 
 
 Value = Known | Unknown | Taint | Named | FromRequest | Box
@@ -83,7 +83,12 @@ Value = Known | Unknown | Taint | Named | FromRequest | Box
 
 def join_values(values: Sequence[Value]) -> Value:
     """What a value is that may be any of these: foreign if one is."""
-    flat = [one.any() if isinstance(one, Box) else one for one in values]
+    return _join_flat(values, {})
+
+
+def _join_flat(values: Sequence[Value], boxes: dict[int, Value]) -> Value:
+    """`boxes` are those that were looked into: `a = [a, a]` over and over holds few, often."""
+    flat = [_any_of(one, boxes) if isinstance(one, Box) else one for one in values]
     tainted = [one for one in flat if isinstance(one, Taint)]
     if tainted:
         worst = min(tainted, key=lambda one: (one.weak, len(one.disarmed)))
@@ -94,6 +99,28 @@ def join_values(values: Sequence[Value]) -> Value:
     if flat and all(isinstance(one, Known) for one in flat):
         return Known(_EITHER)
     return Unknown()
+
+
+def _any_of(box: Box, boxes: dict[int, Value]) -> Value:
+    if id(box) not in boxes:
+        boxes[id(box)] = _join_flat([*box.items.values(), box.rest], boxes)
+    return boxes[id(box)]
+
+
+def is_same(one: Value, other: Value, met: set[tuple[int, int]] | None = None) -> bool:
+    """Whether both are known to be equal: every pair of containers is compared once."""
+    if not (isinstance(one, Box) and isinstance(other, Box)):
+        return one == other
+    met = set() if met is None else met
+    if one is other or (id(one), id(other)) in met:
+        return True
+    met.add((id(one), id(other)))
+    return (
+        (one.is_list, one.exact) == (other.is_list, other.exact)
+        and one.items.keys() == other.items.keys()
+        and all(is_same(held, other.items[key], met) for key, held in one.items.items())
+        and is_same(one.rest, other.rest, met)
+    )
 
 
 class _Either:

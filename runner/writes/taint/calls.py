@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.text.bounded import LONGEST, TooLarge, replace
 from runner.writes.taint import rules
 from runner.writes.taint.abstract_values import (
     Box,
@@ -20,6 +21,7 @@ from runner.writes.taint.abstract_values import (
     is_exact,
     join_values,
 )
+from runner.writes.taint.folding import as_text
 
 if TYPE_CHECKING:
     from runner.writes.taint.abstract_values import Evaluator
@@ -157,7 +159,7 @@ def _of_named(
         walk.report.constant.add(("xxe", node.lineno))
         return Unknown()
     if name == "str" and len(given) == 1:
-        return Known(str(given[0].value)) if is_exact(given[0]) else given[0]  # type: ignore[union-attr]
+        return as_text(given[0])
     if name in rules.SAFE_CALLS:
         return either()
     _simple(walk, node, name, given, named)
@@ -227,12 +229,26 @@ def _feature(walk: Evaluator, node: ast.Call, given: list[Value]) -> Value:
 
 def _fold(owner: Value, method: str, given: list[Value]) -> Value:
     try:
-        made = getattr(owner.value, method)(*(one.value for one in given))  # type: ignore[union-attr]
+        made = _computed(owner.value, method, [one.value for one in given])  # type: ignore[union-attr]
     except (AttributeError, TypeError, ValueError, LookupError):
         return either()
     if isinstance(made, list):
         return Box({place: Known(one) for place, one in enumerate(made)}, is_list=True)
     return Known(made)
+
+
+def _computed(owner: object, method: str, given: list[object]) -> object:
+    """Raises what the method raises, and TooLarge."""
+    if not isinstance(owner, str | bytes):
+        raise TypeError(owner)
+    if len(owner) > LONGEST:
+        raise TooLarge
+    if method == "replace":
+        return replace(owner, *given)
+    made = getattr(owner, method)(*given)
+    if len(made) > LONGEST:  # what a codec makes of each letter is a few bytes
+        raise TooLarge
+    return made
 
 
 def _of_box(box: Box, method: str, given: list[Value]) -> Value | None:

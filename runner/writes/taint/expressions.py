@@ -13,6 +13,7 @@ from runner.writes.taint.abstract_values import (
     Taint,
     Unknown,
     Value,
+    either,
     is_exact,
     join_values,
 )
@@ -20,6 +21,7 @@ from runner.writes.taint.folding import (
     apply_comparison,
     apply_operator,
     apply_slice,
+    as_text,
     hashable,
     item_at,
     item_of,
@@ -163,7 +165,9 @@ class Expressions:
 
     def _of_formattedvalue(self, node: ast.FormattedValue) -> Value:
         value = self.value(node.value)
-        return Known(str(value.value)) if is_exact(value) else value  # type: ignore[union-attr]
+        if is_exact(value) and (node.conversion != -1 or node.format_spec is not None):
+            return either()  # a constant, of whatever width
+        return as_text(value)
 
     def _of_binop(self, node: ast.BinOp) -> Value:
         return self._make_text(

@@ -22,6 +22,7 @@ from runner.writes.taint.abstract_values import (
     Unknown,
     Value,
     is_exact,
+    is_same,
     join_values,
 )
 from runner.writes.taint.expressions import Expressions, TooLong
@@ -303,7 +304,7 @@ class Walk(Expressions):
         merged: dict[str, Value] = {}
         for name in names:
             all_of = [values[name] for values, _ in ends if name in values]
-            same = all(one == all_of[0] for one in all_of)
+            same = all(is_same(one, all_of[0]) for one in all_of)
             merged[name] = all_of[0] if same else join_values(all_of)
         self.values = merged
 

@@ -6,6 +6,7 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
+from runner.text.bounded import TooLarge, combine, join, write
 from runner.writes.taint.abstract_values import (
     Box,
     Known,
@@ -20,13 +21,7 @@ from runner.writes.taint.abstract_values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OPERATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Div: operator.truediv,
+_COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -36,8 +31,7 @@ _OPERATIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
-_LARGEST = 10_000
-"""Letters of a constant or factor of a product that is folded: no bomb is computed."""
+_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div)
 
 
 def truth(value: Value) -> bool:
@@ -50,28 +44,15 @@ def hashable(value: Value) -> bool:
     return isinstance(value, Known) and isinstance(value.value, str | bytes | int | float | None)
 
 
-def _folds(left: object, right: object) -> bool:
-    """Whether an operation on two constants is cheap."""
-    for one in (left, right):
-        if isinstance(one, str | bytes) and len(one) > _LARGEST:
-            return False
-        if isinstance(one, int) and abs(one) > 1 << 64:
-            return False
-    numbers = [one for one in (left, right) if isinstance(one, int)]
-    texts = [one for one in (left, right) if isinstance(one, str | bytes)]
-    return not (texts and numbers and max(numbers) > _LARGEST // 10)
-
-
 def apply_operator(kind: ast.operator, left: Value, right: Value) -> Value:
     """What an operation on two values gives."""
-    if is_exact(left) and is_exact(right):
-        one, other = left.value, right.value  # type: ignore[union-attr]
-        operate = _OPERATIONS.get(type(kind))
-        if operate is not None and _folds(one, other):
-            try:
-                return Known(operate(one, other))
-            except (TypeError, ValueError, ArithmeticError):
-                return Unknown()
+    if is_exact(left) and is_exact(right) and isinstance(kind, _FOLDED):
+        try:
+            return Known(combine(type(kind), left.value, right.value))  # type: ignore[union-attr]
+        except TooLarge:  # of constants alone all the same
+            return either()
+        except (TypeError, ValueError, ArithmeticError):
+            return Unknown()
     if isinstance(kind, ast.Mod | ast.Add | ast.Div):
         return text([left, right])
     return join_values([one for one in (left, right) if isinstance(one, Taint)] or [Unknown()])
@@ -80,13 +61,26 @@ def apply_operator(kind: ast.operator, left: Value, right: Value) -> Value:
 def text(parts: list[Value]) -> Value:
     """What a text put together from these is."""
     if all(is_exact(one) and isinstance(one.value, str) for one in parts):  # type: ignore[union-attr]
-        return Known("".join(one.value for one in parts))  # type: ignore[union-attr,misc]
+        try:
+            return Known(join("", [one.value for one in parts]))  # type: ignore[union-attr,misc]
+        except TooLarge:
+            return either()
     flat = [one.any() if isinstance(one, Box) else one for one in parts]
     tainted = [one for one in flat if isinstance(one, Taint)]
     if tainted:
         return join_values(list(tainted))
     harmless = all(isinstance(one, Known) for one in flat)
     return either() if harmless else Unknown()
+
+
+def as_text(value: Value) -> Value:
+    """What `str(value)` is."""
+    if not is_exact(value):
+        return value
+    try:
+        return Known(write(value.value))  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        return either()
 
 
 def apply_comparison(kind: ast.cmpop, left: object, right: object) -> Value:
@@ -96,7 +90,7 @@ def apply_comparison(kind: ast.cmpop, left: object, right: object) -> Value:
             return Known(left in right)  # type: ignore[operator]
         if isinstance(kind, ast.NotIn):
             return Known(left not in right)  # type: ignore[operator]
-        operate = _OPERATIONS.get(type(kind))
+        operate = _COMPARISONS.get(type(kind))
         return Known(operate(left, right)) if operate else Unknown()
     except (TypeError, ValueError):
         return Unknown()
