@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runner.impact.mentions import last_name
+from runner.text.bounded import combine
 from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _MAKES = frozenset(
 )
 _TEXT_METHODS = frozenset({"split", "strip", "lower", "upper", "splitlines", "rstrip", "lstrip"})
 _STEADY_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.BitOr, ast.BitAnd)
-_MOST_REPEATED = 10_000
 _LONGEST_PATTERN = 4000
 _GENERIC = frozenset(
     {"Dict", "List", "Optional", "Union", "Tuple", "Callable", "Type", "Iterable", "Mapping"}
@@ -84,55 +84,25 @@ def _is_calm_sum(node: ast.BinOp, unsteady: Unsteady) -> bool:
 
 
 def fold_constant(node: ast.expr) -> str | bytes | float | None:
-    """What an expression of plain constants comes to; None where that is not told."""
+    """What an expression of plain constants comes to; None where that is not told, or is large."""
+    try:
+        return _fold(node)
+    except (TypeError, ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _fold(node: ast.expr) -> str | bytes | float:
     match node:
         case ast.Constant(str() | bytes() | int() | float() as value):
             return value
         case ast.JoinedStr([]):
             return ""
         case ast.UnaryOp(ast.USub(), operand):
-            inner = fold_constant(operand)
-            return -inner if isinstance(inner, int | float) else None
-        case ast.BinOp(left, operator, right):
-            return _sum(fold_constant(left), operator, fold_constant(right))
+            return -_fold(operand)  # type: ignore[operator]  # TypeError is caught
+        case ast.BinOp(left, operation, right):
+            return combine(type(operation), _fold(left), _fold(right))  # type: ignore[no-any-return]
         case _:
-            return None
-
-
-def _sum(
-    one: str | bytes | float | None,
-    operator: ast.operator,
-    other: str | bytes | float | None,
-) -> str | bytes | float | None:
-    match one, operator, other:
-        case (str(), ast.Add(), str()) | (bytes(), ast.Add(), bytes()):
-            return one + other  # type: ignore[operator]  # both of one kind
-        case (int() | float(), _, int() | float()):
-            return _number(one, operator, other)
-        case (str() | bytes(), ast.Mult(), int()):
-            return _repeated(one, other)
-        case _:
-            return None
-
-
-def _repeated(text: str | bytes, times: int) -> str | bytes | None:
-    return text * times if times < _MOST_REPEATED else None
-
-
-def _number(one: float, operator: ast.operator, other: float) -> float | None:
-    match operator:
-        case ast.Add():
-            return one + other
-        case ast.Sub():
-            return one - other
-        case ast.Mult():
-            return one * other
-        case ast.Div() if other:
-            return one / other
-        case ast.LShift() if isinstance(one, int) and isinstance(other, int) and 0 <= other < 999:  # noqa: PLR2004 - a bound
-            return one << other
-        case _:
-            return None
+            raise TypeError(node)
 
 
 # --- calls --------------------------------------------------------------------------------
