@@ -86,6 +86,18 @@ def _written_size(value: object) -> int:
     raise TypeError(value)
 
 
+def letters(value: object) -> int:
+    """How long a constant is, with what it holds."""
+    match value:
+        case str() | bytes():
+            return len(value)
+        case dict():
+            return sum(letters(key) + letters(held) for key, held in value.items())
+        case tuple() | list() | set() | frozenset():
+            return sum(map(letters, value)) + len(value)
+    return 1
+
+
 def write(value: object) -> str:
     """What `str(value)` is. Raises TooLarge, or TypeError for what is no plain constant."""
     if isinstance(value, str):

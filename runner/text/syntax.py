@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from runner.text.bounded import LONGEST, TooLarge, join, letters, replace, write
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -70,8 +72,6 @@ def follow_aliases(tree: ast.Module, names: frozenset[str]) -> ast.Module:
 # --- constants ------------------------------------------------------------------------
 
 
-_LONGEST = 10_000
-"""Characters of a text that is put together; a longer one is no name of anything."""
 _PLAIN = frozenset({"lower", "upper", "strip", "title", "capitalize", "swapcase", "casefold"})
 _REPLACING = frozenset({"replace", "removeprefix", "removesuffix"})
 _SUM = re.compile(
@@ -89,13 +89,20 @@ def fold_text(node: ast.AST) -> str:
     """The text that an expression of constants alone comes to; empty for any other."""
     try:
         said = _fold(node)
-    except (ValueError, TypeError, IndexError, OverflowError, KeyError):
+    except (ValueError, TypeError, IndexError, OverflowError, KeyError, RecursionError):
         return ""
-    return said if isinstance(said, str) and len(said) <= _LONGEST else ""
+    return said if isinstance(said, str) else ""
 
 
 def _fold(node: ast.AST) -> object:
-    """A constant's value; raises ValueError for what is none."""
+    """A constant's value; raises ValueError for what is none, and for a long one."""
+    said = _put_together(node)
+    if letters(said) > LONGEST:
+        raise TooLarge
+    return said
+
+
+def _put_together(node: ast.AST) -> object:
     match node:
         case ast.Constant(value=value):
             return value
@@ -105,9 +112,9 @@ def _fold(node: ast.AST) -> object:
             return _filled(_text(left), _fold(right))
         case ast.JoinedStr(values=items) | ast.Tuple(elts=items) | ast.List(elts=items):
             found = tuple(_fold(one) for one in items)
-            return found if not isinstance(node, ast.JoinedStr) else "".join(map(str, found))
+            return found if not isinstance(node, ast.JoinedStr) else join("", map(write, found))
         case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
-            return str(_fold(value))
+            return write(_fold(value))
         case ast.Subscript() | ast.Call() | ast.UnaryOp():
             return _computed(node)
     raise ValueError
@@ -129,9 +136,9 @@ def _computed(node: ast.Subscript | ast.Call | ast.UnaryOp) -> object:
 
 def _text(node: ast.AST) -> str:
     said = _fold(node)
-    if not isinstance(said, str) or len(said) > _LONGEST:
-        raise ValueError
-    return said
+    if isinstance(said, str):
+        return said
+    raise ValueError
 
 
 def _number(node: ast.AST | None) -> int | None:
@@ -158,9 +165,9 @@ def _called(of: object, name: str, given: list[object]) -> object:
     if name in _PLAIN and not given:
         return getattr(of, name)()
     if name in _REPLACING and len(texts) == len(given):
-        return getattr(of, name)(*texts)
+        return replace(of, *texts) if name == "replace" else getattr(of, name)(*texts)
     if name == "join" and len(given) == 1:
-        return of.join(str(one) for one in given[0])  # type: ignore[attr-defined]  # str or tuple
+        return join(of, map(write, given[0]))  # type: ignore[call-overload]  # str or tuple
     if name == "format" and not re.search(r"\{[^{}]+\}", of):
         return of.format(*texts)
     raise ValueError

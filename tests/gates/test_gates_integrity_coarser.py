@@ -1,6 +1,7 @@
 """Weaker by the same on both sides, by what equals anything, by what always matches: refused."""
 
 import ast
+import tracemalloc
 from textwrap import dedent
 
 import pytest
@@ -102,6 +103,26 @@ def test_what_says_less_for_sure_is_refused(old, new):
 @pytest.mark.parametrize(("old", "new"), NOT_WEAKER)
 def test_what_may_be_meant_is_not(old, new):
     assert grave(PYTHON.format(old), PYTHON.format(new)) == []
+
+
+BOMBS = {
+    "quotes in quotes": "repr(" * 40 + "name(3)" + ")" * 40,
+    "replacements": "name(3)" + f".replace('a', '{'a' * 500}')" * 6,
+    "a power of ten": "round(name(3), -999999999)",
+}
+
+
+@pytest.mark.parametrize("said", BOMBS.values(), ids=BOMBS)
+def test_what_a_test_does_to_a_constant_is_computed_where_it_is_small(said):
+    value = "7" if "round" in said else repr("a\\'\"")
+    tracemalloc.start()
+    told = grave(
+        PYTHON.format(f"assert name(3) == {value}"), PYTHON.format(f"assert {said} == 'b'")
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert told == []
+    assert peak < 20_000_000
 
 
 JS = dedent("""

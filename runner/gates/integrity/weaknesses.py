@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.languages.base import CONDITIONAL, SILENT, TestFile
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.text.bounded import LONGEST, TooLarge, letters, replace
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ removesuffix partition count keys values items
 _METHODS = frozenset(_METHODS_WORDS.split())
 _SCRIPT_METHODS = {"toLowerCase": "lower", "toUpperCase": "upper", "trim": "strip"}
 _LONGEST = 4000
+_MOST_DIGITS = 400
 
 
 def says_less(old: Sides, new: Sides) -> bool:
@@ -303,6 +305,13 @@ def _plain(text: str) -> str:
 
 def _value(node: ast.expr, given: object) -> object:
     """The value of an expression over `given`. Raises ValueError for what is not computed here."""
+    value = _computed(node, given)
+    if letters(value) > LONGEST:  # `repr(repr(…))` doubles at each step
+        raise TooLarge
+    return value
+
+
+def _computed(node: ast.expr, given: object) -> object:
     match node:
         case ast.Name(id=name) if name == _PLACE:
             return given
@@ -311,10 +320,16 @@ def _value(node: ast.expr, given: object) -> object:
         case ast.Subscript(value=of, slice=index):
             return _value(of, given)[_index(index)]  # type: ignore[index]  # TypeError is caught
         case ast.Call(func=ast.Name(id=name), args=[of, *more], keywords=[]) if name in _NAMES:
-            return _NAMES[name](_value(of, given), *map(ast.literal_eval, more))
+            further = [ast.literal_eval(one) for one in more]
+            if name == "round" and any(abs(one) > _MOST_DIGITS for one in further):
+                raise TooLarge  # a power of ten is computed
+            return _NAMES[name](_value(of, given), *further)
         case ast.Call(func=ast.Attribute(value=of, attr=name), args=more, keywords=[]):
+            owner, further = _value(of, given), [ast.literal_eval(one) for one in more]
+            if name == "replace" and isinstance(owner, str | bytes):
+                return replace(owner, *further)
             if name in _METHODS:
-                return getattr(_value(of, given), name)(*map(ast.literal_eval, more))
+                return getattr(owner, name)(*further)
     raise ValueError(ast.dump(node))
 
 
