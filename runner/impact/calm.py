@@ -45,7 +45,10 @@ def is_calm(node: ast.expr, unsteady: Unsteady = lambda _: False) -> bool:
     into something, but nothing may be made of it.
     """
     rule = _RULES.get(type(node))
-    return rule is not None and rule(node, unsteady)
+    try:
+        return rule is not None and rule(node, unsteady)
+    except RecursionError:  # a sum of hundreds of parts: it is not told
+        return False
 
 
 def _all(nodes: Iterable[ast.expr], unsteady: Unsteady) -> bool:

@@ -55,3 +55,8 @@ def test_what_is_large_or_an_error_is_no_constant(said):
 @pytest.mark.parametrize("what", ["a zero below", "a text and a number", "a shift", "a width"])
 def test_what_raises_or_is_large_is_not_calm(what):
     assert not is_calm(ast.parse(UNTOLD[what], mode="eval").body)
+
+
+@pytest.mark.parametrize("parts", [["a"] * 600, ["'a'"] * 1500], ids=["names", "texts"])
+def test_a_value_of_too_many_parts_to_look_at_is_not_calm(parts):
+    assert not is_calm(ast.parse("+".join(parts), mode="eval").body)
