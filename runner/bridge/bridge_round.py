@@ -22,6 +22,7 @@ from runner.model import ReviewMode
 from runner.repo.read import Repository
 from runner.run.landing.name_lease import open_name_lease
 from runner.text.display import format_error
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -213,7 +214,7 @@ class Bridge:
     def _list_begun(self) -> list[int]:
         """Issues that have a folder here: what has ended is kept under another name."""
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted(int(one.name) for one in folders if one.name.isdecimal())
+        return sorted(at for one in folders if (at := read_number(one.name)) >= 0)
 
     def _place_of(self, number: int) -> tuple[Project, str, str, Path, Observer]:
         folder = self.folder / str(number)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.bridge.comment_text import plain_title
 from runner.model import Status
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,6 @@ def _find_mirrors(desk: IssueDesk) -> dict[str, Issue]:
     ours = desk.forge.list_own_issues(MIRROR, desk.login)
     for one in sorted(ours, key=lambda one: one.number):
         told = _MARK.search(one.body)
-        if told is not None and one.author == desk.login and int(told[1]) == desk.number:
+        if told is not None and one.author == desk.login and read_number(told[1]) == desk.number:
             found.setdefault(told[2], one)
     return found

@@ -25,6 +25,7 @@ from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up, write_request, write_status
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
@@ -256,6 +257,7 @@ class IssueWork(IssueDesk):
             self.forge.edit_pull_request(pull.number, body)
 
     def _write_request(self, facts: BuildFacts, *, is_proven: bool) -> str:
-        numbers = [self.number, *map(int, filter(str.isdecimal, self.memory.parts.split(",")))]
+        parts = (read_number(one) for one in self.memory.parts.split(","))
+        numbers = [self.number, *(one for one in parts if one >= 0)]
         links, proven = replace(self.find_links(facts), request=""), self.memory.proven
         return write_request(numbers, facts.tasks, proven, links, is_proven=is_proven)

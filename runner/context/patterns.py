@@ -18,6 +18,7 @@ from runner.plan.source import BOM, line_end_of
 from runner.plan.task_types import domains_of, kind_of, topics_of
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -171,7 +172,8 @@ def file_of(pattern: str) -> str:
 def source_decision(text: str) -> int | None:
     """The number of the decision that a pattern's text was made from."""
     match = _FROM.search(text)
-    return int(match[1]) if match else None
+    number = read_number(match[1]) if match else -1
+    return number if number >= 0 else None
 
 
 def free_id(index: PatternIndex, taken: Iterable[str], wanted: str = "") -> str:
@@ -183,8 +185,8 @@ def free_id(index: PatternIndex, taken: Iterable[str], wanted: str = "") -> str:
     named = _NUMBER.search(wanted)
     if named and (own := pattern_id(named[0])) not in known:
         return own
-    numbers = [int(match[1]) for one in known if (match := _NUMBER.match(one))]
-    return f"PATTERN-{max(numbers, default=0) + 1:03d}"
+    numbers = [read_number(match[1]) for one in known if (match := _NUMBER.match(one))]
+    return f"PATTERN-{max((0, *numbers)) + 1:03d}"
 
 
 def text_of(pattern: str, recorded: Recorded, task: Task | None) -> str:

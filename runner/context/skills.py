@@ -16,6 +16,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.text.display import display
+from runner.text.yaml_values import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,10 +171,10 @@ def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Fi
 
 
 def _fields(front: str) -> dict[str, object] | tuple[int, str]:
-    """The fields of a front matter; or the line that is no YAML, and why. Border to PyYAML."""
+    """The fields of a front matter; or the line that is no YAML, and why."""
     try:
-        read = yaml.safe_load(front)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        read = read_yaml(front)
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
         # PyYAML counts lines from 0, and the first of the front matter is the file's second.

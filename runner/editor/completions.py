@@ -14,6 +14,7 @@ from runner.plan.graph import TaskGraph
 from runner.plan.markdown_table import cells
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,9 +253,9 @@ def _known_commands(at: _Cursor, key: str) -> list[str]:
 
 def _next_contract(plan: OpenPlan) -> str:
     numbers = [
-        int(match[1])
+        read_number(match[1])
         for task in plan.tasks
         for one in task.test_contracts
         if (match := _CONTRACT.fullmatch(one.id))
     ]
-    return f"TC-{max(numbers, default=0) + 1:03d}"
+    return f"TC-{max((0, *numbers)) + 1:03d}"

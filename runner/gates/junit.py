@@ -294,8 +294,12 @@ def _id(case: Mapping[str, str], suites: list[str]) -> str:
     return " > ".join([*filter(None, [at]), *within, name])
 
 
+_MOST_SECONDS = 1e9
+
+
 def _seconds(text: str) -> float:
     try:
-        return max(0.0, float(text))
+        said = float(text)
     except ValueError:
         return 0.0
+    return said if 0 < said < _MOST_SECONDS else 0.0

@@ -17,9 +17,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.junit import TestOutcome, TestResult, TestResults
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -210,12 +211,25 @@ def read_counts(output: str) -> tuple[tuple[str, int], ...]:
     return ()
 
 
+def _count_words(said: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The counts of words; what no tool counts to is no count."""
+    return {word: count for word, number in said if 0 <= (count := read_number(number)) <= _MOST}
+
+
+def _add(numbers: Iterable[str]) -> int:
+    return sum(count for number in numbers if 0 <= (count := read_number(number)) <= _MOST)
+
+
+_MOST = 10**12
+"""More tests than anybody has; the sum of what a whole log says of them fits the journal."""
+
+
 def _pytest(output: str) -> dict[str, int] | None:
     summaries = list(_PYTEST.finditer(output))
     if not summaries:
         return None
     line = output[summaries[-1].start() :].splitlines()[0]
-    counts = {word: int(number) for number, word in _WORD.findall(line)}
+    counts = _count_words((word, number) for number, word in _WORD.findall(line))
     return counts or {"passed": 0}
 
 
@@ -223,13 +237,13 @@ def _count_unittest(output: str) -> dict[str, int] | None:
     ran = _UNITTEST_COUNT.findall(output)
     if not ran:
         return None
-    bad = {word: int(number) for word, number in _UNITTEST_BAD_COUNT.findall(output[-400:])}
-    passed = int(ran[-1]) - sum(bad.values())
+    bad = _count_words(_UNITTEST_BAD_COUNT.findall(output[-400:]))
+    passed = read_number(ran[-1]) - sum(bad.values())
     return {"passed": max(0, passed)} | {word: number for word, number in bad.items() if number}
 
 
 def _tap(output: str) -> dict[str, int] | None:
-    found = {word: int(number) for word, number in _TAP_COUNT.findall(output)}
+    found = _count_words(_TAP_COUNT.findall(output))
     if "pass" not in found:
         return None
     return {"passed": found["pass"], "failed": found.get("fail", 0)}
@@ -239,7 +253,7 @@ def _count_cargo(output: str) -> dict[str, int] | None:
     rows = _CARGO_COUNT.findall(output)
     if not rows:
         return None
-    passed, failed, ignored = (sum(int(row[column]) for row in rows) for column in range(3))
+    passed, failed, ignored = (_add(row[column] for row in rows) for column in range(3))
     return {"passed": passed, "failed": failed, "skipped": ignored}
 
 
@@ -260,7 +274,7 @@ def _vitest(output: str) -> dict[str, int] | None:
     found = _VITEST.findall(output)
     if not found:
         return {"passed": 0} if _NO_VITEST.search(output) else None
-    counts = {word: int(number) for number, word in _WORD.findall(found[-1])}
+    counts = _count_words((word, number) for number, word in _WORD.findall(found[-1]))
     return {"passed": 0} | counts if counts else None
 
 
@@ -268,11 +282,11 @@ def _jest(output: str) -> dict[str, int] | None:
     found = _JEST.findall(output)
     if not found:
         return None
-    return {"passed": 0} | {word: int(number) for number, word in _WORD.findall(found[-1])}
+    return {"passed": 0} | _count_words((word, number) for number, word in _WORD.findall(found[-1]))
 
 
 def _mocha(output: str) -> dict[str, int] | None:
-    found = {_MOCHA_WORDS[word]: int(number) for number, word in _MOCHA.findall(output)}
+    found = _count_words((_MOCHA_WORDS[word], number) for number, word in _MOCHA.findall(output))
     return {"passed": 0} | found if "passed" in found else None
 
 

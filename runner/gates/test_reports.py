@@ -36,6 +36,7 @@ from runner.gates.result_parsers import (
     without_colours,
 )
 from runner.lazy_dataclass import dataclass
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -82,6 +83,10 @@ def read_told(folder: Path, root: str = "") -> Told:
     return replace(told, unfinished=unfinished, unnamed=unnamed, lost=lost)
 
 
+_UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What JSON of other programs ends in, where it is not what was asked: `1e999` is endless."""
+
+
 def _lost(file: Path, root: str) -> Iterator[Lost]:
     """Failures that came to no report: neither meant, nor held when they were asked again."""
     open_ones: dict[str, list[Lost]] = {}
@@ -100,7 +105,7 @@ def _lost(file: Path, root: str) -> Iterator[Lost]:
                 known.clear()
             elif known:
                 known.pop()  # meant: the last that failed
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except _UNFIT:
             continue
     for each in open_ones.values():
         yield from dict.fromkeys(each)
@@ -166,7 +171,7 @@ def _read_kept(file: Path, root: str) -> Report:
         chain = _pids(str(about["chain"]))
         tail = about.get("tail")
         code = int(about.get("exit", 0))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except _UNFIT:
         return Report("", "", None, {})
     beside = file.with_suffix(".xml")
     named = read_results(beside)
@@ -186,9 +191,10 @@ def _of_program(file: Path) -> Report:
     about = (text_of(file) or "").splitlines()
     output = text_of(file.with_suffix(".out")) or ""
     code = (text_of(file.with_suffix(".exit")) or "").strip()
-    if len(about) < 3 or not about[0].isdecimal():  # noqa: PLR2004 - its lines
+    pid = read_number(about[0]) if len(about) > 2 else -1  # noqa: PLR2004 - its lines
+    if pid < 0:
         return Report("", "", None, {})
-    counts = _parse_summary(output, int(code) if code.isdecimal() else 0)
+    counts = _parse_summary(output, read_number(code) if code.isdecimal() else 0)
     named = parse_results(output)
     tool = file.name.partition("-")[0]
     every = sum(number for word, number in counts.items() if word != "deselected")
@@ -196,7 +202,7 @@ def _of_program(file: Path) -> Report:
     results = named if named and is_whole else None
     some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
-    return Report(tool, key, results, counts or some, int(about[0]), _pids(about[1]), _time(file))
+    return Report(tool, key, results, counts or some, pid, _pids(about[1]), _time(file))
 
 
 def _is_json(output: str) -> bool:
@@ -225,7 +231,7 @@ def _says_failed(output: str) -> bool:
 
 
 def _pids(text: str) -> frozenset[int]:
-    return frozenset(int(part) for part in text.split(",") if part.strip().isdecimal())
+    return frozenset(pid for part in text.split(",") if (pid := read_number(part.strip())) >= 0)
 
 
 def _time(file: Path) -> int:
@@ -255,7 +261,7 @@ def read_script_results(file: Path, root: str) -> TestResults | None:
         said = json.loads(text_of(file) or "")
         rows = [*_suites(said["testResults"], root)] if "testResults" in said else None
         rows = [*_events(said["tests"], root)] if rows is None else rows
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except _UNFIT:
         return None
     return TestResults(tuple(_once(rows[:_MOST])))
 

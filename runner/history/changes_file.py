@@ -14,6 +14,7 @@ from runner.model import Status
 from runner.plan.document import read_plan
 from runner.plan.edit import add_quote, set_statuses
 from runner.secrets.redact import redact
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +43,10 @@ class ChangesDocument:
 
     def next_number(self, last: int) -> int:
         """The number of the next change, after the last in the journal and those in the file."""
-        return max([last, *map(int, _ENTRY.findall(self._read().decode("utf-8", "replace")))]) + 1
+        return (
+            max([last, *map(read_number, _ENTRY.findall(self._read().decode("utf-8", "replace")))])
+            + 1
+        )
 
     def write(self, record: Record) -> None:
         """Append a change, once however often this is repeated. Raises RunnerError, OSError."""
@@ -68,7 +72,7 @@ class ChangesDocument:
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
         text = committed.decode("utf-8", "surrogateescape")
-        known = {int(number) for number in _ENTRY.findall(text)}
+        known = {read_number(number) for number in _ENTRY.findall(text)}
         for number, said in _entries(working.decode("utf-8", "surrogateescape")):
             if number in self._numbers and number not in known:
                 text = (text or HEAD).rstrip("\n") + "\n\n" + said.rstrip("\n") + "\n"
@@ -97,7 +101,8 @@ def _entries(text: str) -> list[tuple[int, str]]:
     starts = [*_ENTRY.finditer(text)]
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return [
-        (int(match[1]), text[match.start() : end]) for match, end in zip(starts, ends, strict=True)
+        (read_number(match[1]), text[match.start() : end])
+        for match, end in zip(starts, ends, strict=True)
     ]
 
 
@@ -196,7 +201,7 @@ def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, st
 
 def _is(note: str, number: int) -> bool:
     match = re.match(r"CHANGE-(\d+)", note)
-    return match is not None and int(match[1]) == number
+    return match is not None and read_number(match[1]) == number
 
 
 def _find_command_line(plan: Plan, id_: str, said: str) -> Written | None:

@@ -10,6 +10,7 @@ from runner.repo.git import text
 from runner.repo.trailers import parse_checked, parse_message
 from runner.run.landing.record_commit import SUBJECT as RECORD
 from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,8 +43,7 @@ class Told:
     @property
     def attempt(self) -> int:
         """The attempt that landed with it; 0 where nothing says so."""
-        said = self.trailers.get("Attempt", ("",))[-1]
-        return int(said) if said.isdecimal() else 0
+        return max(0, read_number(self.trailers.get("Attempt", ("",))[-1]))
 
     @property
     def spec(self) -> tuple[str, str]:

@@ -146,7 +146,7 @@ def _read(descriptor: int) -> Holder | None:
             str(fields["started"]),
             str(fields["command"]),
         )
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
         return None
 
 

@@ -36,6 +36,10 @@ _SECONDS = {
     "hour": 3600,
 }
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_LONGEST_DURATION = 366 * 86400.0
+"""No clock of the system waits for all that a plan could write."""
+_MOST_BUDGET = 1e15
+"""More than anybody has, and a whole number that a float still tells from its neighbour."""
 _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _ONE = {"memory": "", "port": ""}
@@ -213,7 +217,7 @@ def percent(field: Field) -> float | None:
 
 
 def seconds_in(text: str) -> float | None:
-    """Seconds in a text such as `1 h 30 min`; None when it is no duration."""
+    """Seconds in a text such as `1 h 30 min`; None when it is none, or over a year."""
     total, rest = 0.0, text.strip().casefold()
     if not rest:
         return None
@@ -222,7 +226,8 @@ def seconds_in(text: str) -> float | None:
         if unit not in _SECONDS:
             return None
         total += float(match[1]) * _SECONDS[unit]
-    return total if not _DURATION.sub("", rest).replace("and", "").strip(" ,") else None
+    odd = _DURATION.sub("", rest).replace("and", "").strip(" ,")
+    return total if total <= _LONGEST_DURATION and not odd else None
 
 
 def duration(field: Field) -> float | None:
@@ -364,7 +369,7 @@ def budget(field: Field) -> Budget:
     found: dict[str, float] = {}
     for entry in locate_values(field):
         part = _budget_part(plain(entry.text).casefold())
-        if part is None:
+        if part is None or not part[1] < _MOST_BUDGET:
             message = f'unknown budget "{entry.text}"'
             hint = "write such as 5 attempts, 30 minutes, 200k tokens, $5"
             raise BadValueError(complain_at(entry, message, hint))
@@ -384,7 +389,7 @@ def _budget_part(text: str) -> tuple[str, float] | None:
     ):
         return "dollars", float(match[1] or match[2])
     if match := re.fullmatch(r"(\d+)\s*attempts?", text):
-        return "attempts", int(match[1])
+        return "attempts", float(match[1])
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([km]?)\s*tokens?", text):
         return "tokens", float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2]]
     seconds = seconds_in(text)

@@ -39,7 +39,7 @@ def end_orphan(folder: Path) -> bool:
     try:
         said = json.loads((folder / _NAME).read_bytes())
         pid, started = int(said["pid"]), int(said["started"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return True
 
     def lives() -> bool:

@@ -215,7 +215,7 @@ def _read(file: Path) -> str:
 
 
 def _load_toml(file: Path) -> Mapping[str, object]:
-    with suppress(tomllib.TOMLDecodeError, RecursionError):
+    with suppress(ValueError, RecursionError):
         return tomllib.loads(_read(file))
     return {}
 

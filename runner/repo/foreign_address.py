@@ -17,6 +17,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.repo.remote import OwnGit
 from runner.secrets.redact import redact
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -83,7 +84,7 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
     # git runs a helper that begins with `!` in a shell (gitcredentials(7), CUSTOM HELPERS), which
     # looks the variable up only then.
     helper = f'!f() {{ echo username=x-access-token; echo "password=${credential}"; }}; f'
-    count = int(environ.get("GIT_CONFIG_COUNT", "0") or 0)
+    count = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
     return {
         "GIT_CONFIG_COUNT": str(count + 1),
         f"GIT_CONFIG_KEY_{count}": f"credential.{parts.scheme}://{parts.netloc}.helper",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 from runner.repo.trailers import parse_checked, parse_message
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,11 +88,21 @@ def _make_landed_commit(
         commit=commit,
         tree=tree,
         parent=parents.partition(" ")[0],
-        time=datetime.fromtimestamp(int(seconds), UTC),
+        time=_time(seconds),
         subject=said.subject,
         task=task,
-        attempt=int(attempt) if attempt.isdecimal() else 0,
+        attempt=max(0, read_number(attempt)),
         spec_what=spec[0] if spec else "",
         spec_proof=spec[1] if len(spec) > 1 else "",
         trailers=said.trailers,
     )
+
+
+_LAST = 253_402_300_799
+"""The last second of the year 9999, which `datetime` ends with."""
+
+
+def _time(seconds: str) -> datetime:
+    """When a commit was made; 1970 for what no clock says: git gives back whatever was written."""
+    said = read_number(seconds)
+    return datetime.fromtimestamp(said if 0 <= said <= _LAST else 0, UTC)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE, commit_tree
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -143,7 +144,8 @@ def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Dr
             continue
         merged = head is not None and repo.is_ancestor(tip, head)
         if merged or (tip == made and is_over(task)):
-            time = int(repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--"))
+            said = repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--")
+            time = max(0, read_number(said))
             yield Draft(branch, tip, note, time, "merged" if merged else f"{task} is over")
 
 

@@ -6,6 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.text.wording import read_number
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -93,8 +95,7 @@ def silence(names: Iterable[str]) -> Settings:
 
 def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     """Settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
-    count = environ.get("GIT_CONFIG_COUNT", "")
-    first = int(count) if count.isdecimal() else 0
+    first = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
     said = {
         name: value
         for name, value in environ.items()

@@ -149,6 +149,9 @@ class SaidProof:
     by: ProvenBy | None = None
 
 
+_LARGEST = 10**15
+
+
 def parse_proof(line: str) -> SaidProof | None:
     """The proof that a trailer's value says, or None when it is not of our making."""
     words = line.split()
@@ -161,6 +164,9 @@ def parse_proof(line: str) -> SaidProof | None:
         by = ProvenBy(said.pop("by")) if "by" in said else None
         counts = tuple((name, int(number)) for name, number in said.items())
     except (KeyError, ValueError):
+        return None
+    numbers = (exit_code, seconds, *(number for _, number in counts))
+    if not all(abs(one) < _LARGEST for one in numbers):  # neither is NaN
         return None
     return SaidProof(words[0], words[1], exit_code, seconds, output, counts, base, by)
 

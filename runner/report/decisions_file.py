@@ -15,6 +15,7 @@ from runner.journal.events import DecisionMade
 from runner.lazy_dataclass import dataclass
 from runner.report.status_line import NOT_APPLICABLE
 from runner.text.display import display_markdown
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -141,14 +142,14 @@ class DecisionsDocument:
             return ""
 
     def _in_file(self) -> set[int]:
-        return {int(number) for number in _ENTRY.findall(self._text())}
+        return {read_number(number) for number in _ENTRY.findall(self._text())}
 
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
         # Bytes that are no UTF-8 come back as they were (PEP 383): they are a person's.
         text = committed.decode("utf-8", "surrogateescape")
         whole = working.decode("utf-8", "surrogateescape")
-        known = {int(number) for number in _ENTRY.findall(text)}
+        known = {read_number(number) for number in _ENTRY.findall(text)}
         for number, entry in _entries(whole):
             if number in self._numbers and number not in known:
                 text = (text or HEAD) + entry
@@ -159,7 +160,8 @@ def _entries(text: str) -> list[tuple[int, str]]:
     starts = [*_ENTRY.finditer(text)]
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return [
-        (int(match[1]), text[match.start() : end]) for match, end in zip(starts, ends, strict=True)
+        (read_number(match[1]), text[match.start() : end])
+        for match, end in zip(starts, ends, strict=True)
     ]
 
 

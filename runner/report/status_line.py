@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from runner.lazy_dataclass import dataclass
 from runner.model import Level, Status, Verdict
 from runner.text.display import display, display_markdown
-from runner.text.wording import count_words
+from runner.text.wording import count_words, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,8 +101,9 @@ def _notes(notes: Iterable[str]) -> str:
 
 def task_name(task: str) -> str:
     """`Task 5` for TASK-005; an id of another prefix as it is."""
-    prefix, _, number = task.partition("-")
-    return f"Task {int(number)}" if prefix == "TASK" and number.isdecimal() else display(task)
+    prefix, _, said = task.partition("-")
+    number = read_number(said)
+    return f"Task {number}" if prefix == "TASK" and number >= 0 else display(task)
 
 
 def patterns_applied(patterns: Iterable[tuple[str, str]]) -> str:

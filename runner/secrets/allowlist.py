@@ -93,7 +93,7 @@ def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> Allo
     """The allow-list in `content` (TOML); RunnerError names the entry that cannot be read."""
     try:
         table = tomllib.loads(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise RunnerError(f"the allow-list is no TOML: {error}", where=where, hint=_HINT) from None
     rows = table.pop("allowed", [])
     if table or not isinstance(rows, list):

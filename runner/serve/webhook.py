@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse
 from runner.app.forge_wake import wake_bridge
 from runner.serve.access import Bucket
 from runner.serve.guard import MOST_BODY
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -106,7 +107,7 @@ class Webhook:
 
 async def _read(headers: Headers, receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
-    if not length.isdigit() or int(length) > MOST_BODY:
+    if not 0 <= read_number(length) <= MOST_BODY:
         raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
     try:
         # uvicorn ends idle connections, and none whose body comes byte by byte.

@@ -48,7 +48,7 @@ _COMMENTED_JSON = re.compile(
 )
 # Files that are there to be wrong: what they hold is the tests' business.
 _SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
-_BASH_SAYS = re.compile(r"line (\d+): (.*)")
+_BASH_SAYS = re.compile(r"line (\d{1,9}): (.*)")
 _SECONDS_PER_MEGABYTE = 1
 
 

@@ -176,7 +176,7 @@ def _read_metadata(project: Project, store: ArtifactStore, run: str) -> _Metadat
         said = json.loads(content or b"")
         files = {str(one["path"]): (str(one["sha256"]), int(one["bytes"])) for one in said["files"]}
         refused = {str(one["path"]): str(one["why"]) for one in said["refused"]}
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     return _Metadata(files, refused)
 

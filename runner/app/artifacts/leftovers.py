@@ -6,6 +6,8 @@ or what a person made: a branch that is checked out, or has commits that are now
 
 from __future__ import annotations
 
+from runner.text.wording import read_number
+
 import fcntl
 import os
 import re
@@ -153,13 +155,13 @@ def _find_logs(project: Project, moment: datetime) -> Iterator[Leftover]:
     needed = {f"{LOGS}/{path}" for path in _named_by_evidence(state)}
     waiting = frozenset(_attempts_to_store(project))
     for folder in sorted(top.glob("*/*")) if _is_folder(top) else ():
-        task, number = folder.parent.name, folder.name
+        task, number = folder.parent.name, read_number(folder.name)
         shown = folder.relative_to(project.root).as_posix()
-        if not (number.isdigit() and _is_folder(folder.parent) and _is_folder(folder)):
+        if not (number >= 0 and _is_folder(folder.parent) and _is_folder(folder)):
             continue
         known = state.tasks.get(task)
         is_open = known is None or known.status is not Status.DONE
-        if is_open or shown in needed or (task, int(number)) in waiting:
+        if is_open or shown in needed or (task, number) in waiting:
             continue
         if _newest(folder) < moment.timestamp():
             yield Leftover("logs", shown, _measure(folder), f"{task} is DONE")

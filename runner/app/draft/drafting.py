@@ -38,7 +38,7 @@ from runner.report.decisions_file import IgnoreDocument
 from runner.report.summary import duration
 from runner.secrets.redact import redact
 from runner.text.display import display
-from runner.text.wording import plural
+from runner.text.wording import plural, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -355,8 +355,10 @@ def _question_task() -> Task:
 
 def next_number(taken: Collection[str]) -> int:
     """The first number behind every id that is or was."""
-    numbers = (int(found[1]) for one in taken if (found := re.fullmatch(r"TASK-(\d+)", one)))
-    return max(numbers, default=0) + 1
+    numbers = (
+        read_number(found[1]) for one in taken if (found := re.fullmatch(r"TASK-(\d+)", one))
+    )
+    return max((0, *numbers)) + 1
 
 
 def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MARK = "<!-- runner gate -->"
 """The first line of a comment, by which it is found again and edited in place."""
 _FAILED = re.compile(
-    r"^(?P<test>\S.*?) (?:failed|error) at (?P<path>[^\s:]+):(?P<line>\d+): (?P<why>.*)$",
+    r"^(?P<test>\S.*?) (?:failed|error) at (?P<path>[^\s:]+):(?P<line>\d{1,9}): (?P<why>.*)$",
     re.MULTILINE,
 )
 """How a check names a failing test (`gates/check_run.format_test`)."""

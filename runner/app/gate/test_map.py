@@ -105,7 +105,7 @@ def load_map(
         )
     try:
         found = _read(data)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None, "the map of the tests is damaged: chosen by imports"
     if not _is_of_base(repository, found.commit, base):
         said = found.commit[:12]

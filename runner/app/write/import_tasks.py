@@ -25,7 +25,7 @@ from runner.repo.head import PLANS
 from runner.report.documents import document
 from runner.secrets.redact import redact
 from runner.text.display import display
-from runner.text.wording import join_few, plural
+from runner.text.wording import join_few, plural, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -139,8 +139,10 @@ def _highest(project: Project, tasks: Iterable[Task]) -> int:
     """The highest number of a task that is or was: ids are never used again."""
     drafts = (id_ for one in project.state().open_drafts for id_ in one.tasks)
     known = (*(task.id for task in tasks), *project.state().tasks, *drafts)
-    numbers = (int(found[1]) for one in known if (found := re.fullmatch(r"TASK-(\d+)", one)))
-    return max(numbers, default=0)
+    numbers = (
+        read_number(found[1]) for one in known if (found := re.fullmatch(r"TASK-(\d+)", one))
+    )
+    return max((0, *numbers))
 
 
 def _tasks_of(one: ForeignFile, maker: _Maker) -> Iterator[ForeignTask]:

@@ -25,7 +25,7 @@ examples:
   runner blame src/booking/models.py      whose the lines of a file are
   runner blame src/booking/models.py:41   all that is known of one line
 """
-_LINE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
+_LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
 
 
 def arguments(parser: argparse.ArgumentParser, name: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.contracts.entries import Refused
 from runner.lazy_dataclass import dataclass
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,8 +130,8 @@ def resolve_reference(reference: str, root: Json) -> Json:
         key = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
         if isinstance(node, dict) and key in node:
             node = node[key]
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
+        elif isinstance(node, list) and 0 <= (at := read_number(key)) < len(node):
+            node = node[at]
         else:
             return True
     return node

@@ -6,6 +6,7 @@ counts as not made.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,12 +165,20 @@ def _beside_text(source: _Source, start: int, end: int) -> bool:
 
 def _constants(source: _Source) -> Iterator[_Edit]:
     for match in _NUMBER.finditer(source.mask):
-        number = match[0].replace("_", "")
-        new = f"{float(number) + 1.0!r}" if "." in number else str(int(number) + 1)
-        yield _Edit("constant", match.start(), match.end(), new)
+        if new := _one_more(match[0].replace("_", "")):
+            yield _Edit("constant", match.start(), match.end(), new)
     for match in _TRUTH.finditer(source.mask):
         new = "false" if match[0] == "true" else "true"
         yield _Edit("constant", match.start(), match.end(), new)
+
+
+def _one_more(number: str) -> str:
+    """The number behind it; nothing for one that no program counts with."""
+    if "." in number:
+        more = float(number) + 1.0
+        return repr(more) if math.isfinite(more) else ""
+    whole = read_number(number)
+    return str(whole + 1) if whole >= 0 else ""
 
 
 def _conditions(source: _Source) -> Iterator[_Edit]:

@@ -55,7 +55,7 @@ _INLINE = re.compile(
     rf"\(?\b(?:depends? on|needs|requires|after):?\s+(?P<before>{_LIST})\)?", re.IGNORECASE
 )
 _DEPENDENCIES = re.compile(r"dependenc|execution order|parallel", re.IGNORECASE)
-_RANGE = re.compile(r"(T)(\d+)\s*(?:-|–|to|through)\s*T(\d+)")  # noqa: RUF001  # the same
+_RANGE = re.compile(r"(T)(\d{1,9})\s*(?:-|–|to|through)\s*T(\d{1,9})(?!\d)")  # noqa: RUF001  # the same
 _MOST = 5_000
 """Tasks that one range may name: more is a slip of the pen."""
 

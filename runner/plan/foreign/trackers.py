@@ -25,6 +25,7 @@ from runner.plan.foreign.base import (
     paths_in,
     title_of,
 )
+from runner.text.yaml_values import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -360,7 +361,7 @@ def _read_head(text: str) -> dict[str, Any] | None:
         return None  # an alias: a head of a few lines may name itself a million times
     for said in (text, _BARE_NAME.sub(lambda one: one[1] + json.dumps(one[2]), text)):
         try:
-            head = yaml.safe_load(said)
+            head = read_yaml(said)
         except yaml.YAMLError:
             continue
         return head if isinstance(head, dict) else None

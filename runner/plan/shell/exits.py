@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.plan.shell.flags import EMPTY, FLAG, is_equal_flag
 from runner.plan.shell.shell_nodes import Case, Function, Group, If, Loop, Script, Simple, simples
 from runner.plan.shell.syntax import ShellSyntaxError
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -314,9 +315,8 @@ def _jump(name: str, words: tuple[str, ...], state: _State) -> _State:
     if name in ("break", "continue"):
         return jump._replace(said=_Said.OK)
     word = words[0].strip() if words else "$?"
-    if word.isdecimal():
-        return jump._replace(said=_Said.FAILED if int(word) % 256 else _Said.OK)
-    return jump._replace(said=_value_of(word, state))
+    said = _Said.FAILED if read_number(word) % 256 else _Said.OK
+    return jump._replace(said=said if word.isdecimal() else _value_of(word, state))
 
 
 def _value_of(text: str, state: _State) -> _Said:

@@ -15,6 +15,7 @@ from runner.repo.refs import draft, drop_ref, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -98,7 +99,7 @@ def draft_of_tried(repository: Repository, task: Task, attempts: Container[int])
     commit = read_ref(repository, f"{_TRIED}/{task.id}")
     message = repository.message(commit) if commit else ""
     number = _ATTEMPT.match(message)
-    if commit is None or number is None or int(number[1]) not in attempts:
+    if commit is None or number is None or read_number(number[1]) not in attempts:
         return ""
     base = repository.resolve(f"{commit}^")
     kept = [*changes_between(repository, base, commit), *_with_ignored(repository, base or "")]

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PARAMETER = re.compile(r"\{[^{}/]*\}")
+_MOST_DIGITS = 10
+"""No list is longer, and Python reads no number of thousands of digits."""
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
@@ -32,7 +34,8 @@ def resolve_reference(document: Any, reference: str) -> Any:
     for part in unquote(reference).removeprefix("#").split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(node, list):
-            node = node[int(key)] if key.isdecimal() and int(key) < len(node) else None
+            at = int(key) if key.isdecimal() and len(key) < _MOST_DIGITS else len(node)
+            node = node[at] if at < len(node) else None
         else:
             node = node.get(key) if isinstance(node, dict) else None
     return node
