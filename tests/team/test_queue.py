@@ -99,10 +99,10 @@ def test_an_address_that_could_run_something_is_refused(address):
 
 
 def test_a_token_in_the_place_of_a_name_is_refused_and_not_repeated():
-    token = "ghp_" + "aB3dE6gH9" * 4
+    leaked = "ghp_" + "aB3dE6gH9" * 4
     with pytest.raises(RunnerError, match="kept for all to read") as told:
-        require_address(f"https://{token}@host/a.git")
-    assert token not in f"{told.value.message} {told.value.where} {told.value.hint}"
+        require_address(f"https://{leaked}@host/a.git")
+    assert leaked not in f"{told.value.message} {told.value.where} {told.value.hint}"
     assert require_address("https://acme@host/a.git") == "https://acme@host/a.git"
 
 
