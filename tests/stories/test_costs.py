@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
+from statistics import median
 
 import pytest
 from workplace import a_task
@@ -52,17 +54,22 @@ def cost_of_one(workplace, **each):
     workplace.plan(*in_row(9, **each))
     code, happened, _, _ = counted(workplace, "run", "--trust", "--no-sandbox", "-q")
     assert code == 0
-    third, eighth = (
-        next(n for n, what in enumerate(happened) if what.endswith(f"true {m}")) for m in (3, 8)
-    )
-    between = happened[third:eighth]
-    return {kind: between.count(kind) / 5 for kind in ("git", "journal", "fsync")}
+    starts = [
+        next(n for n, what in enumerate(happened) if what.endswith(f"true {m}"))
+        for m in range(3, 9)
+    ]
+    # The median of the five between them: documents are written by the clock, and so now and then
+    # within one of them, more often on a busy machine.
+    each_of = [happened[start:end] for start, end in pairwise(starts)]
+    return {
+        kind: median(one.count(kind) for one in each_of) for kind in ("git", "journal", "fsync")
+    }
 
 
 def test_a_check_costs_one_fsync_of_the_journal_and_no_git(workplace):
     cost = cost_of_one(workplace)
     assert cost["git"] == 0
-    assert cost["journal"] <= 1.4  # now and then the lines of the checkpoint ask for one more
+    assert cost["journal"] <= 1
 
 
 def test_a_landing_starts_no_git_but_the_two_that_make_the_slot_its_new_base(workplace):
