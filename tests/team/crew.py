@@ -34,6 +34,11 @@ def wait_until(is_so, seconds=PATIENCE):
     return said
 
 
+def let_lapse():
+    """Wait until a claim whose worker says nothing more is to be had: `--once` looks only once."""
+    time.sleep(float(SETTINGS["RUNNER_WORKER_TTL"]) + 0.5)
+
+
 class Crew:
     """What one test has of a team."""
 

@@ -120,7 +120,8 @@ def run_campaign(crew, server, *, repositories, workers, seconds, pace):
     for worker in chaos.workers:
         worker.terminate()
     for worker in chaos.workers:
-        assert worker.wait(120) == 0
+        # The last fault may have killed one, and nobody began another in its place.
+        assert worker.wait(120) in (0, -signal.SIGKILL)
     return made, chaos.faults
 
 

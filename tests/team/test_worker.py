@@ -10,7 +10,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from crew import PATIENCE, a_slow_step, a_step, family, journal_of, wait_until
+from crew import PATIENCE, a_slow_step, a_step, family, journal_of, let_lapse, wait_until
 from workplace import NO_PROOF, Workplace, a_task
 
 from runner.team import tables
@@ -67,6 +67,7 @@ def test_a_worker_that_is_killed_loses_no_build_and_nothing_is_built_again(crew)
     for pid in family(first.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    let_lapse()
     second = crew.start("b", "--once")
     assert second.wait(PATIENCE) == 0, crew.log("b")
     done = crew.build(build)
@@ -88,6 +89,7 @@ def test_a_run_that_its_worker_left_behind_is_ended_by_the_next_worker_there(cre
     first = crew.start("a")
     crew.wait_for(build, "EXECUTING")
     first.kill()
+    let_lapse()
     assert crew.start("a", "--once").wait(PATIENCE) == 0, crew.log("a")
     assert crew.build(build).state == "COMPLETED", crew.log("a")
     assert crew.landings(build) == ["TASK-001", "TASK-002"]
@@ -101,6 +103,7 @@ def test_who_slept_past_the_ttl_lands_nothing_and_says_so(crew):
     crew.wait_for(build, "EXECUTING")
     asleep = family(first.pid)
     send_to_sleep(crew, asleep)
+    let_lapse()
     assert crew.start("b", "--once").wait(PATIENCE) == 0, crew.log("b")
     done = crew.build(build)
     assert (done.state, done.token) == ("COMPLETED", 2), crew.log("b")
