@@ -156,6 +156,7 @@ def test_cancel_from_anywhere_ends_a_build_that_goes_on(crew):
     build = crew.queue(shop)
     worker = crew.start("w", "--once")
     wait_until(lambda: crew.landings(build) == ["TASK-001"])
+    crew.wait_for(build, "EXECUTING")  # the remote knows of a landing before the store does
     assert cancel_build(crew.store, build, "eve") == "EXECUTING"
     assert worker.wait(PATIENCE) == 0
     ended = look_into(crew.store, build)
@@ -214,7 +215,9 @@ def test_an_answer_reaches_a_run_that_goes_on_within_a_second(crew):
         "shop", a_step(1, fields=(NO_PROOF, "Review: prompt")), a_slow_step(2, 8)
     )
     build = crew.queue(shop)
-    crew.start("w", "--once", RUNNER_WORKER_POLL="60", RUNNER_WORKER_BEAT="10")
+    crew.start(
+        "w", "--once", RUNNER_WORKER_POLL="60", RUNNER_WORKER_BEAT="10", RUNNER_WORKER_TTL="30"
+    )
     wait_until(lambda: "task.blocked" in crew.kinds(build))
     given = time.time()
     answer_build(crew.store, crew.build(build), ("approve", "TASK-001", ""), "eve")
