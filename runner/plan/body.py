@@ -67,14 +67,15 @@ def read_body(nodes: Sequence[Node], source: Source) -> Body:
     for node in nodes:
         if node.kind is Kind.HEADING:
             in_head = False
-        taken = _take_node(node, source, at_top=at_top, continues=open_field) if in_head else None
+        continues = open_field and body.fields[-1].style is styles.Style.LINE
+        taken = _take_node(node, source, at_top=at_top, continues=continues) if in_head else None
         if open_field and taken is None and _holds_items(node, body.fields[-1], source):
             _add_items(body, node, source)
             open_field = False
             continue
         if taken:
             _take(body, node, taken)
-            open_field = not taken.prose and _wants_items(taken)
+            open_field = not taken.prose and not taken.fields[-1].values
             continue
         open_field = False
         if node.kind is Kind.RULE or _is_comment(node, source):
@@ -94,17 +95,14 @@ def _take_node(node: Node, source: Source, *, at_top: bool, continues: bool) -> 
     return None
 
 
-def _wants_items(taken: Taken) -> bool:
-    """Whether the last field is a line without a value: its items are in the list below."""
-    last = taken.fields[-1]
-    return last.style is styles.Style.LINE and not last.values
-
-
 def _holds_items(node: Node, field: Field, source: Source) -> bool:
-    """Whether a block has the items of the field above it: a list, or commands in a fence."""
+    """Whether a block has the items of the empty field above it: a list, or commands in a fence.
+
+    A list below a field that is an item itself is the next of its neighbours.
+    """
     if node.kind is Kind.FENCE:
         return field.key in _COMMANDS and block_of(node, source) is None
-    return node.kind is Kind.LIST
+    return node.kind is Kind.LIST and field.style is styles.Style.LINE
 
 
 def _add_items(body: Body, node: Node, source: Source) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model import Severity, Status
+from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
-from runner.plan import task_ids
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
-from runner.plan.inline import plain
+from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
 from runner.plan.spellings import fold_spelling
 from runner.text.wording import did_you_mean
@@ -25,13 +23,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.plan.spans import Places, Position
 
-_ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"
-_REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<rest>.*)"
-_BOLD = r"(?=(?:\*\*|__)[^*_]+(?:\*\*|__):?[ \t]*$)"
-_LISTED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_BOLD}){_REST}", re.MULTILINE)
-"""An id that a list, a check list, a row of a table or a line in bold begins with."""
-_NAMED = re.compile(rf"^[ \t]*(?:{_ITEM})?{_REST}", re.MULTILINE)
-"""An id that any line begins with: of a file without tasks."""
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
@@ -70,6 +61,7 @@ def check_plan(
         *_bad_globs(plan),
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
+        *_written_twice(plan),
         *_commands(plan, found),
         *_find_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
     ]
@@ -108,29 +100,13 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
 
 def _find_listed(plan: Plan) -> Iterator[Problem]:
     """Tasks that stand in a list or table alone, and marks there that differ from a status."""
-    lines = plan.places.lines()
-    pattern = _LISTED if plan.by_id else _NAMED
-    if not pattern.search("\n".join(lines)):
-        return
-    fence = ""
-    for number, line in enumerate(lines, start=1):
-        bare = line.strip()
-        if bare.startswith(fence or ("```", "~~~")):
-            fence = "" if fence else bare[:3]
-        listed = None if fence else pattern.match(line)
-        if listed is None:
-            continue
-        id_, mark = task_ids.task_id(listed["id"]) or "", listed["mark"]
-        at = plan.places.at_line(number, listed["id"])
-        task = plan.by_id.get(id_)
-        is_row = mark is not None or line.lstrip().startswith("|")
-        said = listed["rest"].lstrip("*_`]")
-        if task is None and (is_row or said.startswith((":", " -", " \u2013", " —"))):
-            rest = (
-                plain(listed["rest"].strip(" *_`]:|-\u2013—")).partition("|")[0].strip() or "Title"
-            )
+    for listed in find_listed(plan.places.lines(), has_tasks=bool(plan.by_id)):
+        id_, mark, task = listed.id, listed.mark, plan.by_id.get(listed.id)
+        at = plan.places.at_line(listed.line, listed.written)
+        if task is None and listed.is_entry:
             message = f"{id_} is only listed here: no section is its task"
-            yield _problem(plan, at, message, f"write ## {id_}: {rest}, with its fields below it")
+            hint = f"write ## {id_}: {listed.title}, with its fields below it"
+            yield _problem(plan, at, message, hint)
         elif task and mark is not None and (mark != " ") != (task.status is Status.DONE):
             said = "ticked" if mark != " " else "not ticked"
             yield _problem(
@@ -276,6 +252,19 @@ def _stray_blocks(plan: Plan) -> Iterator[Problem]:
                     f"add `{block.path}` to Output files of {task.id}",
                     Severity.WARNING,
                 )
+
+
+def _written_twice(plan: Plan) -> Iterator[Problem]:
+    """Whole files that two blocks of a task give: the later one would silently be the only one."""
+    for task in plan.tasks:
+        first: dict[str, int] = {}
+        for block in task.blocks:
+            if block.kind is not BlockKind.FILE:
+                continue
+            if (line := first.setdefault(block.path, block.line)) != block.line:
+                at = plan.places.at_line(block.line, "file=")
+                message = f'{task.id} gives "{block.path}" in two blocks: line {line} has it, too'
+                yield _problem(plan, at, message, "keep one of them; a patch changes what is there")
 
 
 def _in_outputs(path: str, task: Task) -> bool:

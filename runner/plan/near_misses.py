@@ -7,7 +7,7 @@ waits for, may write or is proven by is a mistake where it is not read; any othe
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity, Status
 from runner.plan import fields as styles
@@ -228,6 +228,9 @@ def _lines(
         if ":" not in raw and (said := _find_waits(raw)):
             yield _sentence(raw, number, source, said, given)
             continue
+        if number > node.start and (said := _definition(raw)):
+            yield from _defined(source.lines[number - 1], number - 1, said, given)
+            continue
         if not (in_head or ":" in raw or node.kind is Kind.TABLE):
             continue  # prose, as most lines are
         lead = _LEAD.match(raw)
@@ -244,6 +247,20 @@ def _find_waits(raw: str) -> str:
     """The needs of a line such as `Depends on TASK-001 and TASK-002.`; else empty."""
     waits = _SENTENCE.fullmatch(raw.strip())
     return ", ".join(ids_of_sentence(waits["ids"])) if waits else ""
+
+
+def _definition(raw: str) -> str:
+    """The value of a definition list's line, `: value` (PHP Markdown Extra, Pandoc)."""
+    mark, _, value = raw.strip().partition(" ")
+    return value.strip() if mark == ":" else ""
+
+
+def _defined(term: str, number: int, value: str, given: Collection[str]) -> Iterator[Told]:
+    key = key_of(plain(term[:100]).strip())
+    if key:
+        run = Run(term.strip(), number, len(term) - len(term.lstrip()))
+        why, hint = "this term only looks like the field", f"write - {FIELDS[key][0]}: {value}"
+        yield _tell(key, run, value, given, why, hint)
 
 
 def _sentence(raw: str, number: int, source: Source, said: str, given: Collection[str]) -> Told:
@@ -309,3 +326,55 @@ def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False
     keys = {field.key for field in taken.fields} - {""} if taken else set()
     is_task = len(keys) > 1 and not keys.isdisjoint(("status", *MATTERS))
     return is_task if of_a_task else bool(keys)
+
+
+# --- tasks that are only listed -------------------------------------------------------
+
+
+_ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"
+_REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<rest>.*)"
+_OTHER_HEADING = r"={1,6}[ \t]+|h[1-6]\.[ \t]+|(?:<\w+>[ \t]*)+"
+"""How AsciiDoc, Textile and HTML begin a heading, a summary or an item."""
+_BOLD = r"(?=(?:\*\*|__)[^*_]+(?:\*\*|__):?[ \t]*$)"
+_LISTED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING}|{_BOLD}){_REST}", re.MULTILINE)
+"""An id that a list, a check list, a row of a table or a line in bold begins with."""
+_NAMED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING})?{_REST}", re.MULTILINE)
+"""An id that any line begins with: of a file without tasks."""
+
+
+class Listed(NamedTuple):
+    """A line that begins with the id of a task, and is no heading."""
+
+    id: str
+    written: str
+    title: str
+    mark: str | None
+    """What stands in its box; None where it has none."""
+    line: int
+    is_entry: bool
+    """Whether it is one of a list, a table or a title, and not the beginning of a sentence."""
+
+
+def find_listed(lines: Sequence[str], *, has_tasks: bool) -> Iterator[Listed]:
+    """Ids that lines begin with, outside of fences; any line where the file has no task at all."""
+    pattern = _LISTED if has_tasks else _NAMED
+    if not pattern.search("\n".join(lines)):
+        return
+    fence = ""
+    for number, line in enumerate(lines, start=1):
+        bare = line.strip()
+        if bare.startswith(fence or ("```", "~~~")):
+            fence = "" if fence else bare[:3]
+        found = None if fence else pattern.match(line)
+        if found is None:
+            continue
+        is_row = found["mark"] is not None or line.lstrip().startswith("|")
+        is_entry = found["rest"].lstrip("*_`]").startswith((":", " -", " \u2013", " —"))
+        title, id_ = _title_of(found["rest"]) or "Title", task_id(found["id"]) or ""
+        yield Listed(id_, found["id"], title, found["mark"], number, is_row or is_entry)
+
+
+def _title_of(rest: str) -> str:
+    """What stands behind a listed id, without the marks and the other cells around it."""
+    bare = re.sub(r"</?\w+>", "", rest).lstrip(" *_`]:|-\u2013—").partition("|")[0]
+    return plain(bare.rstrip(" *_:|-\u2013—"))

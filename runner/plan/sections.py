@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
@@ -345,12 +346,19 @@ def _nearly_task(node: Node, heading: TaskHeading | None, source: Source) -> Com
     """Fields of a task under a heading that begins none."""
     column = max(source.lines[node.start].find(node.text[:1]), 0)
     message = "fields of a task follow this heading, which names none"
-    hint = f"write {'#' * max(2, node.level)} TASK-001: {_short(node.text)}, with its own number"
+    said = _SAID_ID.search(node.text)
+    rest = node.text[: said.start()] + node.text[said.end() :] if said else node.text
+    title = _short(_TASK_WORD.sub("", rest).strip(" -:")) or "Title"
+    id_ = f"TASK-{said[1].zfill(3)}" if said else "TASK-001"
+    hint = f"write {'#' * max(2, node.level)} {id_}: {title}"
+    hint += "" if said else ", with its own number"
     if heading:
         hint = f"add - Status: PENDING below it to make {heading.id} a task"
     return Complaint(message, hint, node.start, column, max(1, len(node.text)))
 
 
+_SAID_ID = re.compile(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
+_TASK_WORD = re.compile(r"^(?:task|step|todo)\s*[:\u2013—]\s*", re.IGNORECASE)
 _MARKED = 8 * LONGEST_TITLE
 _LISTS = frozenset(
     {

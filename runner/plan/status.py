@@ -9,13 +9,14 @@ from typing import NamedTuple
 from runner.model import Status
 
 _EVERYDAY = {
-    **dict.fromkeys(("TODO", "OPEN"), Status.PENDING),
+    **dict.fromkeys(("TODO", "OPEN", "NOTSTARTED", "READY"), Status.PENDING),
     **dict.fromkeys(("WIP", "DOING"), Status.IN_PROGRESS),
-    "CLOSED": Status.DONE,
+    **dict.fromkeys(("CLOSED", "COMPLETE", "COMPLETED"), Status.DONE),
 }
 """Words that people write for a status; the runner writes its own."""
 _WORD = re.compile(
-    r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE|TO[\s_-]?DO|OPEN|WIP|DOING|CLOSED)(?!\w)",
+    r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE|TO[\s_-]?DO|OPEN|NOT[\s_-]STARTED|READY"
+    r"|WIP|DOING|CLOSED|COMPLETED?)(?!\w)",
     re.IGNORECASE,
 )
 _DASH = re.compile(r"\s*(?:—|\u2013|\u2212|--?)\s*")

@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     Choice = TypeVar("Choice", bound=StrEnum)
 
 _SECONDS = {
-    "s": 1,
-    "sec": 1,
-    "second": 1,
-    "m": 60,
-    "min": 60,
-    "minute": 60,
-    "h": 3600,
-    "hr": 3600,
-    "hour": 3600,
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("m", "min", "minute"), 60),
+    **dict.fromkeys(("h", "hr", "hour"), 3600),
 }
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _LONGEST_DURATION = 366 * 86400.0
@@ -50,7 +44,7 @@ _SOUND = re.compile(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
 _IDS = re.compile(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
 NUMBER = re.compile(r"#?(\d{1,9})")
 """A task by its number alone."""
-_REMARK = re.compile(r"\s+[(\u2013—].*$")
+_REMARK = re.compile(r"(?:\s+[(\u2013—]|\s+-+\s|:\s).*$")
 
 
 class Complaint(NamedTuple):
@@ -144,6 +138,9 @@ def name(field: Field) -> str:
 def command(field: Field) -> str:
     """A shell line."""
     text = literal(field.values[0].text) if field.values else ""
+    if text.startswith(("|", ">")):
+        hint = "write it on one line, or its lines in a fence below - Command:"
+        raise complain(field, "a block of YAML is no command", hint)
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
@@ -315,6 +312,8 @@ def ids(field: Field, prefixes: tuple[str, ...]) -> tuple[str, ...]:
         for part in filter(str.strip, _AND.split(entry.text)):
             said = plain(part).strip("*_[] ")
             number = NUMBER.fullmatch(said)
+            if not said and "[" in part:
+                continue  # data's empty list
             if known := task_id(f"TASK-{number[1]}" if number else said, prefixes):
                 found.append(known)
             else:

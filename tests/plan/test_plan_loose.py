@@ -123,6 +123,18 @@ LIST = HEAD + "- Status: PENDING\n"
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 TOLD = {
     # name: (document, line, severity, what the message has, what the hint has)
+    "a status in a list of definitions": (HEAD + "Status\n: DONE\n", 3, WARNING, "Status", "write - Status: DONE"),
+    "files in a list of definitions": (HEAD + "What.\n\nOutput files\n:   `a.py`\n", 5, ERROR, "Output files", "write - Output files: `a.py`"),
+    "a task of AsciiDoc": ("= Plan\n\n== TASK-001: Words\n\n* Files: a.py\n", 3, ERROR, "TASK-001 is only listed", "write ## TASK-001: Words,"),
+    "a task of Textile": ("h1. Plan\n\nh2. TASK-001: Words\n\n* Files: a.py\n", 3, ERROR, "TASK-001 is only listed", "write ## TASK-001: Words,"),
+    "a task in a summary": ("# Plan\n\n<details><summary>TASK-001: Words</summary>\n\n</details>\n", 3, ERROR, "TASK-001 is only listed", "write ## TASK-001: Words,"),
+    "a listed task that ends in code": ("# Plan\n\n- [ ] T002 [P] Add config in `setup.cfg`\n", 3, ERROR, "T002 is only listed", "write ## T002: [P] Add config in setup.cfg,"),
+    "two blocks for a file": (LIST + '- Files: `a.py`\n\n```python file=a.py\nA = 1\n```\n\n```python file="a.py"\nA = 2\n```\n', 10, ERROR, 'gives "a.py" in two blocks: line 6', "keep one of them"),
+    "a command as a block of YAML": (LIST + "- Command: |\n    touch a\n    touch b\n", 4, ERROR, "a block of YAML is no command", "in a fence below"),
+    "an id in brackets": ("## (TASK-007) Words\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-007: Words"),
+    "an id behind the title": ("## Words (TASK-008)\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-008: Words"),
+    "an id that is more than a number": ("## TASK-001a: Words\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-001: TASK-001a: Words, with its own number"),
+    "a task without a number": ("# Plan\n\n## Task: Words\n\n- Status: todo\n- Files: a.py\n", 3, ERROR, "names none", "write ## TASK-001: Words,"),
     "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "Depends on", "a tab or four spaces make it an example (write - Depends on"),
     "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "Status", "make it an example (write - Status"),
     "a field below a numbered item": (HEAD + "1. Do it\n   - Depends on: 1\n", 4, ERROR, "Depends on", "right under"),
@@ -167,7 +179,7 @@ TOLD = {
     "a path in a comment of a page": (LIST + "\n```html\n<!-- web/a.html -->\n```\n", 5, WARNING, "names a path", "```html file=web/a.html"),
     "an id without a separator": (LIST + "\n## TASK-002 Do a thing\n\nProse.\n", 5, WARNING, "no separator", "## TASK-002: Do a thing"),
     "a task at the top level": ("# TASK-002: B\n\n- Depends on: 1\n- Files: a\n\n" + LIST, 1, ERROR, "level-1", "##"),
-    "a step with fields": (LIST + "\n## Step 2: B\n\n- Status: todo\n- Depends on: 1\n", 5, ERROR, "names none", "## TASK-001: Step 2: B"),
+    "a step with fields": (LIST + "\n## Step 2: B\n\n- Status: todo\n- Depends on: 1\n", 5, ERROR, "names none", "## TASK-002: B"),
     "a feature with fields": (LIST + "\n## B\n\n| Status | todo |\n|---|---|\n| Files | `a` |\n", 5, ERROR, "names none", "## TASK-001: B"),
     "a ticket without a status": (LIST + "\n## JIRA-7: B\n\n- Needs: 1\n- Files: `a`\n", 5, ERROR, "names none", "- Status: PENDING"),
     "an item of a check list": ("- [ ] TASK-002 B\n\n" + LIST, 1, ERROR, "only listed", "## TASK-002: B"),
@@ -235,6 +247,49 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ("Not started", Status.PENDING),
+        ("ready", Status.PENDING),
+        ("Completed ✅", Status.DONE),
+        ("complete — by hand", Status.DONE),
+    ],
+)
+def test_everyday_words_are_statuses(said, status):
+    plan = read_plan(f"{HEAD}- Status: {said}\n- Files: a.py\n".encode(), "T")
+    assert (plan.tasks[0].status, plan.problems) == (status, ())
+
+
+@pytest.mark.parametrize("remark", ["", " (new)", " — the words", " - the words", ": the words"])
+@pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "`src/a.py`"])
+def test_a_remark_behind_a_path_is_no_part_of_it(path, remark):
+    plan = read_plan(f"{HEAD}- Files:\n  - {path}{remark}\n".encode(), "T")
+    assert (plan.tasks[0].outputs, plan.problems) == (("src/a.py",), ())
+
+
+@pytest.mark.parametrize("field", ["- Command:\n\n", "- Command:\n", "Command:\n\n", "- Run:\n  "])
+@pytest.mark.parametrize("behind", ["\n- Tests: `test -f a`\n", "\n* Tests: `test -f a`\n"])
+def test_the_fence_below_an_empty_command_is_the_command(field, behind):
+    fence = "```sh\ntouch a\ntouch b\n```\n"
+    if field.endswith("  "):
+        fence = fence.replace("\n", "\n  ").rstrip(" ")
+    text = f"{HEAD}- Files: a\n{field}{fence}{behind}"
+    if field.startswith("C"):
+        text = text.replace("- Files: a\n", "Files: a\n")
+    plan = read_plan(text.encode(), "T")
+    assert plan.tasks[0].command == "touch a\ntouch b"
+    assert [test.command for test in plan.tasks[0].test_contracts] == ["test -f a"]
+    assert plan.problems == ()
+    assert_an_edit_is_lossless(text.encode())
+
+
+@pytest.mark.parametrize("said", ["[]", "`[]`", "[ ]", "none", "-", "n/a", "N/A"])
+def test_a_list_of_needs_may_say_that_it_is_empty(said):
+    plan = read_plan(f"{HEAD}- Files: a.py\n- Depends on: {said}\n".encode(), "T")
+    assert (plan.tasks[0].depends_on, plan.problems) == ((), ())
 
 
 def test_a_number_before_an_id_names_that_task():
