@@ -25,7 +25,7 @@ else:
     branch_adoption = lazy_module("runner.app.answer.branch_adoption")
     terminal_review = lazy_module("runner.terminal.terminal_review")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 What the branch changes since it left this one is carried here, checked as everybody's work is, and
 lands as the task's one commit, with the trailer Review: adopted. Nobody is called to work on it:
 where it does not pass, the branch stays as it is and the findings are shown.
@@ -37,10 +37,8 @@ exit code: 0 it has landed, 1 it does not pass, 3 it waits for a review, 6 the b
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner adopt` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("id", metavar="ID", help="the task: TASK-003, or 3")
     add("branch", metavar="BRANCH", nargs="?", default="", help="default: the task's draft")

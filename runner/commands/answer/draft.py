@@ -34,7 +34,7 @@ else:
     waiting_document = lazy_module("runner.app.answer.waiting_document")
     wishes = lazy_module("runner.app.draft.wishes")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner draft "customers export their bookings as CSV"
   runner draft --file wish.md --new-plan plans/export/TASK-GRAPH.md
@@ -46,10 +46,8 @@ answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner draft` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("wish", nargs="?", default="", metavar="WISH", help="what is wished for, in words")
     add("--file", metavar="PATH", help="a file that says it")

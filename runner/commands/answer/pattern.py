@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     decision_record = lazy_module("runner.app.answer.decision_record")
 
-_EPILOG = """\
+EXAMPLES = """\
 exit: 0 well, 2 no such decision, no candidate, or no index
 
 examples:
@@ -32,10 +32,8 @@ examples:
 _VERBS = ("list", "search", "accept")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner pattern` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument(
         "verb", nargs="?", choices=_VERBS, default="list", help="list, search, accept"
     )

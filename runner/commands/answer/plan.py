@@ -31,7 +31,7 @@ else:
     task_planning = lazy_module("runner.app.answer.task_planning")
     terminal_review = lazy_module("runner.terminal.terminal_review")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner plan TASK-003          make its plan, or show the one that is there
   runner plan TASK-003 --again --reason "without a new module"
@@ -42,10 +42,9 @@ exit code: 0 there is an approved plan, 3 it waits for you or no plan did, 5 sto
 _UNASKED = "approved, since nobody reviews plans here (--plan-review prompt asks you)"
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner plan` takes."""
-    del name
-    add_arguments(parser, _EXAMPLES)
+    add_arguments(parser)
     add = parser.add_argument
     add("--again", action="store_true", help="plan again, though there is a plan")
     add("--reason", default="", help="what the new plan is to do better")

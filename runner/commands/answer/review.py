@@ -55,17 +55,15 @@ else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
     task_plan = lazy_module("runner.context.task_plan")
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   runner review             what waits for you, numbered
   runner review TASK-003    what that task wants to change, as a diff
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner review` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("what", nargs="*", metavar="ID", help="task, draft, or number")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 

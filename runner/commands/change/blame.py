@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner blame src/booking/models.py      whose the lines of a file are
   runner blame src/booking/models.py:41   all that is known of one line
@@ -28,10 +28,8 @@ examples:
 _LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner blame` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("place", metavar="FILE[:LINE]", help="a file that git knows")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 

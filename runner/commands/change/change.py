@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.app.change.transaction import RecordedChange
     from runner.history.change import Change
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner change TASK-005 "sessions expire after 30 minutes"
                             what that makes STALE, then asks; runner '!change' is the same
@@ -31,10 +31,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner change` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("words", nargs="+", metavar="ID … TEXT", help="tasks, then what changes")
     parser.add_argument("--yes", action="store_true", help="record it without asking")
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what it would do")

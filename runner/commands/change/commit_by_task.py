@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from runner.app.change.commit_writes import CommittedWrites
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner commit-by-task                  one commit for each task with logged writes
   runner commit-by-task --dry-run        which commits that would be
@@ -26,10 +26,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner commit-by-task` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--task", default="", metavar="ID", help="only this task's commit")
     parser.add_argument("-n", "--dry-run", action="store_true", help="commit nothing")
     parser.add_argument("--json", action="store_true", help="one JSON document")

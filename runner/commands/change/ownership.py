@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.app.change.file_owners import MapCheck, MapRows, OwnedFile
 
-_EPILOG = """\
+EXAMPLES = """\
 exit: 0 well, 1 `check` found faults, 2 bad usage
 
 examples:
@@ -31,10 +31,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner ownership` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument(
         "verb",
         nargs="?",

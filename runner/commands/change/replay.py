@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     rebuild = lazy_module("runner.app.change.rebuild")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner replay TASK-005            back to the code right after TASK-005; asks first
   runner replay TASK-005 --yes      the same without asking; then: runner run --reuse
@@ -39,10 +39,8 @@ _EVERY = 2.0
 """Seconds between two lines of progress."""
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner replay` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("ids", nargs="*", metavar="ID", help="the task to go back to")
     parser.add_argument("--yes", action="store_true", help="do it without asking")
     parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")

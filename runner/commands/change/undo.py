@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from runner.history.revert import Back
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner undo TASK-009                      a commit that reverts it; the task is PENDING
   runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
@@ -26,10 +26,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner undo` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")

@@ -31,7 +31,8 @@ else:
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
     sync_marks = lazy_module("runner.app.write.sync_marks")
 
-_IMPORT = """\
+EXAMPLES = {
+    "import": """\
 examples:
   runner import specs/001-export/tasks.md
   runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
@@ -42,18 +43,19 @@ examples:
 
 Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
 Titles, dependencies, criteria, priorities and files that are named come along; commands never.
-"""
-_SYNC = """\
+""",
+    "sync": """\
 examples:
   runner sync -n         what differs here and there
   runner sync            marks what is proven here, in the file that it came from
-"""
+""",
+}
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner import` and `runner sync` take."""
+    name = parser.get_default("called")
     add = parser.add_argument
-    parser.epilog = _IMPORT if name == "import" else _SYNC
     if name == "import":
         add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
         add(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     documents = lazy_module("runner.report.documents")
 
-_EPILOG = """\
+EXAMPLES = """\
 exit: 0 nothing blocks, 1 something does, 2 a file could not be read
 
 examples:
@@ -42,10 +42,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner secret-scan` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="a file; - is standard input")
     add_forms(parser)
 

@@ -38,7 +38,7 @@ else:
     table = lazy_module("runner.report.table")
     terminal_review = lazy_module("runner.terminal.terminal_review")
 
-_EPILOG = """\
+EXAMPLES = """\
 exit: 0 applied, 1 refused or rejected, 3 it waits for you, 6 the file changed meanwhile
 
 examples:
@@ -53,10 +53,8 @@ _HEAD = ("ID", "Task", "Action", "File", "Staged", "Standing")
 _QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner staged-write` takes."""
-    del name
-    parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     stage = commands.add_parser("stage", help="propose a file's new content", allow_abbrev=False)
     stage.add_argument("--task", required=True, metavar="ID", help="the task it is for")

@@ -32,7 +32,7 @@ else:
     store_engine = lazy_module("runner.team.store_engine")
     team_store = lazy_module("runner.commands.team.team_store")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 Each event is named by its journal and its number there; after a break, go on with both.
 
 examples:
@@ -48,10 +48,8 @@ _POLL, _STORE_POLL = 0.2, 0.5
 """Seconds from one look to the next."""
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner events` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
         "--after",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from runner.app.inspect.statistics import Statistics
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner stats                      since the journal began
   runner stats --since 30d          the last thirty days; also 90m, 12h, 2w
@@ -31,10 +31,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner stats` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--since", default="", metavar="AGE", help="only the last 30d, 12h, …")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from runner.app.prove.measure_coverage import TaskCoverage
 
-_EPILOG = """\
+EXAMPLES = """\
 What the journal knows is told where the tree is still the one that was measured; else the task's
 test contracts run in a scratch tree with the files as they are now.
 
@@ -30,10 +30,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner check-coverage` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("--task", required=True, metavar="ID", help="the task whose lines are meant")
     add("--threshold", type=_percent, metavar="PERCENT", help="default: what the plan asks for")

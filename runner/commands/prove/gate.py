@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     export_results = lazy_module("runner.commands.running.export_results")
 
-_EPILOG = """\
+EXAMPLES = """\
 with a plan: the tasks and contracts that the pull request may break; without one: the tests that
 reach what it changes by imports, or were seen to run it (--record), or all of them, with a reason
 exit: 0 nothing breaks, 1 something does, 2 settings, 3 a person has to (a conflict, trust)
@@ -43,10 +43,8 @@ examples:
 _FILES = ("comment", "junit", "sarif")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner gate` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("--base", metavar="REV", default="", help="what it is to be merged into")
     add("--head", metavar="REV", default="HEAD", help="the pull request (default: HEAD)")

@@ -21,17 +21,15 @@ if TYPE_CHECKING:
 
     from runner.app.prove.attest import Checked
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner verify-attestation proof.json         its shape, its digests, and what its commit tells
   runner verify-attestation proof.json --run   then its proof again, on HEAD
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner verify-attestation` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("file", metavar="FILE", help="a statement, or - for standard input")
     parser.add_argument("--run", action="store_true", help="prove the same again, on HEAD")
     add_proof_flags(parser)

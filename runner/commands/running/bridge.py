@@ -37,7 +37,7 @@ else:
     read = lazy_module("runner.repo.read")
     rehearsal = lazy_module("runner.bridge.rehearsal")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   GH_TOKEN=… runner bridge github --repo acme/shop            one round
   GH_TOKEN=… runner bridge github --repo acme/shop --follow   until it is ended
@@ -52,10 +52,8 @@ _SHORTEST_POLL = 1
 _ADDRESS = re.compile(r"(?:https://|ssh://git@|git@)github\.com[/:]([^/\s]+/[^/\s]+?)(?:\.git)?/?")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner bridge` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("forge", choices=("github",), help="whose API it is")
     add("--repo", default="", metavar="OWNER/NAME", help="(default: by the remote's address)")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.commands.running.run_options import (
+    EXAMPLES,
     arguments,
     console_of,
     make_flags,
@@ -20,7 +21,7 @@ from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runner.app.build import branch_choice, outlook, run_summary, saved_file
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from runner.report.console import Console
     from runner.terminal import terminal_review, watch
 else:
+    argparse = lazy_module("argparse")
     documents = lazy_module("runner.report.documents")
     dry_run = lazy_module("runner.commands.running.dry_run")
     delivery_start = lazy_module("runner.commands.running.delivery_start")
@@ -42,7 +44,14 @@ else:
     watch = lazy_module("runner.terminal.watch")
     branch_choice = lazy_module("runner.app.build.branch_choice")
 
-__all__ = ["arguments", "execute"]
+__all__ = ["EXAMPLES", "arguments", "execute"]
+
+
+def run_words(words: Sequence[str], environ: Mapping[str, str]) -> ExitCode:
+    """Build as if `runner run` had been called with these words."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    return execute(parser.parse_args(words), environ)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

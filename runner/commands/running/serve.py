@@ -34,7 +34,7 @@ else:
     store_engine = lazy_module("runner.team.store_engine")
     webhook = lazy_module("runner.serve.webhook")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner serve                      prints a link; open it in a browser on this machine
   runner serve --also ../other      more builds on one page
@@ -50,10 +50,8 @@ _SECONDS_TO_HEAR = 1.0
 _LONGEST_MESSAGE = 2000
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner serve` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--port", type=int, default=0, metavar="N", help="(default: a free one)")
     parser.add_argument(
         "--also", action="append", default=[], metavar="PATH", help="another project's folder, too"
