@@ -153,12 +153,12 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
     """Approve, reject or edit drafts."""
     code = ExitCode.OK
     for named in drafts:
-        if given.command == "approve":
+        if given.called == "approve":
             done = draft_answers.approve_draft(project, named)
             verb = "stands" if len(done.tasks) == 1 else "stand"
             print(f"{done.id}: {join_few(done.tasks)} {verb} in {display(done.plan)}")
             print("next: runner validate, then runner")
-        elif given.command == "reject":
+        elif given.called == "reject":
             code = _reject(given, project, named)
         else:
             code = _edit(project, named)

@@ -21,8 +21,8 @@ from runner.app.answer.waiting import (
 )
 from runner.app.answer.waiting_document import describe_waiting, format_calls, how_to_answer
 from runner.app.inspect.view import View
+from runner.app.write.staged_states import describe_staged
 from runner.app.write.workplace import display_path
-from runner.commands.files.staged_write import as_data
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -91,7 +91,7 @@ def _review(
     by_hand = () if given.what else list_staged_by_hand(project, state)
     if given.json:
         waits = [describe_waiting(project, state, one) for one in shown]
-        print(document("review", waiting=waits, staged=[as_data(one) for one in by_hand]))
+        print(document("review", waiting=waits, staged=[describe_staged(one) for one in by_hand]))
         return ExitCode.OK
     if not shown and not by_hand:
         print("nothing waits for you")

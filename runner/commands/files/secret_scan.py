@@ -20,16 +20,12 @@ from runner.commands.files.single_files import (
     write_output,
 )
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_module import lazy_module
 from runner.terminal.progress_notice import patience
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.report import documents
-else:
-    documents = lazy_module("runner.report.documents")
 
 EXAMPLES = """\
 exit: 0 nothing blocks, 1 something does, 2 a file could not be read

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build import run_reports
     from runner.app.gate.measure import GateResult
     from runner.app.gate.test_suite import TestSuite
     from runner.app.prove.prove_tree import Reproven
-    from runner.commands.running import export_results
 else:
-    export_results = lazy_module("runner.commands.running.export_results")
+    run_reports = lazy_module("runner.app.build.run_reports")
 
 EXAMPLES = """\
 with a plan: the tasks and contracts that the pull request may break; without one: the tests that
@@ -126,7 +126,7 @@ def _write(given: argparse.Namespace, result: GateResult) -> None:
     }
     for name, make in makers.items():
         if getattr(given, name):
-            export_results.write_report(
+            run_reports.write_report(
                 Path.cwd() / getattr(given, name), redact(make(result)).encode()
             )
 
@@ -138,4 +138,4 @@ def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
     for line in gate_report.workflow_commands(result):
         print(redact(line), file=sys.stderr)
     if page := environ.get("GITHUB_STEP_SUMMARY"):
-        export_results.append_report(Path(page), redact(gate_report.as_comment(result)).encode())
+        run_reports.append_report(Path(page), redact(gate_report.as_comment(result)).encode())
