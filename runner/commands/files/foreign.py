@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.output import open_console
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.plan.foreign.base import Form
@@ -120,7 +121,7 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
             f"--draft writes nothing yet, so {flag} has no place beside it",
             hint="runner review shows what waits; waive by name once it is written",
         )
-    with draft.open_console(project, is_quiet=given.json) as (observer, asker):
+    with open_console(project, is_quiet=given.json) as (observer, asker):
         came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
     if came.drafted is not None:
         if not given.json:
