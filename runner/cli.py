@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import BY_NAME, SYNONYMS, TOPICS
+from runner.commands.catalogue import BY_NAME, SYNONYMS, TOPICS, fill
 from runner.errors import ExitCode, RunnerError, refusal_of
 
 if TYPE_CHECKING:
@@ -62,10 +61,9 @@ def _out_of_processes() -> ExitCode:
 
 def _run(words: list[str]) -> ExitCode:
     entry, rest = _entry(words)
-    module = import_module(f"runner.commands.{entry.module}")
     is_help = not {"-h", "--help"}.isdisjoint(rest)
     parser = _parser(entry, width=None if is_help else _ANY_WIDTH)
-    module.arguments(parser, entry.name)
+    module = fill(parser, entry)
     if is_help:
         from runner.commands.help import hand_down_examples
 

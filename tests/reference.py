@@ -10,11 +10,10 @@ import argparse
 import ast
 import inspect
 from dataclasses import MISSING, fields
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
-from runner.commands.catalogue import SYNONYMS, TABLE
+from runner.commands.catalogue import SYNONYMS, TABLE, fill
 from runner.config.settings import Settings
 from runner.journal.events import TYPES
 from runner.model import Reason, Status
@@ -93,7 +92,7 @@ def _commands() -> str:
     for entry in TABLE:
         parts.append(f"### runner {entry.name}\n\n{entry.summary}\n")
         parser = argparse.ArgumentParser(prog=f"runner {entry.name}", add_help=False)
-        import_module(f"runner.commands.{entry.module}").arguments(parser, entry.name)
+        fill(parser, entry)
         options = [_option(action) for action in parser._actions if action.help]
         if options:
             parts.append("\n".join(options) + "\n")

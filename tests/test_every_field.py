@@ -24,11 +24,10 @@ from runner.journal.state import RunState
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
 from runner.model.codec import Codec, Shape
-from runner.plan.cache import load_plan
+from runner.plan.cache import load_plan, plain_section, section_from
 from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
-from runner.plan.section_codec import plain_section, section_from
 from runner.plan.sections import Section, Written
 from runner.run.executors import message
 from runner.run.executors.message import Answer, Job, as_bytes, read_answer, read_job

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from runner.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    import argparse
+    from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +138,16 @@ TOPICS = ("blocked", "exit")
 """What `runner help` explains beside the commands."""
 SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
 """Words of other tools, and the command that does it here."""
+
+
+def fill(parser: argparse.ArgumentParser, entry: Entry) -> ModuleType:
+    """Give a parser what a command takes, and its examples; gives the module that executes it.
+
+    Commands of one module are told apart by `called`, in the parser and in what it reads.
+    """
+    module = import_module(f"runner.commands.{entry.module}")
+    examples = module.EXAMPLES
+    parser.epilog = examples if isinstance(examples, str) else examples[entry.name]
+    parser.set_defaults(called=entry.name)
+    module.arguments(parser)
+    return module

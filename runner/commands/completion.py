@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.catalogue import TABLE
+from runner.commands.catalogue import TABLE, fill
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -23,13 +22,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from runner.commands.catalogue import Entry
     from runner.report import shell_completion
     from runner.report.shell_completion import Flag, Known
 else:
     argparse = lazy_module("argparse")
     shell_completion = lazy_module("runner.report.shell_completion")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   source <(runner completion bash)                  in ~/.bashrc
   source <(runner completion zsh)                   in ~/.zshrc, after compinit
@@ -57,10 +57,8 @@ class _Shells(tuple[str, ...]):
         return named == "ids" or super().__contains__(named)
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner completion` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "shell", choices=_Shells(("bash", "zsh", "fish")), metavar="SHELL", help="bash, zsh or fish"
     )
@@ -101,19 +99,17 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
 def _commands() -> list[Known]:
     """Every command with what its own parser takes."""
-    return [
-        one for entry in TABLE for one in _list_commands(entry.name, entry.module, entry.summary)
-    ]
+    return [one for entry in TABLE for one in _list_commands(entry)]
 
 
-def _list_commands(name: str, module: str, summary: str) -> Iterator[Known]:
+def _list_commands(entry: Entry) -> Iterator[Known]:
     """A command, then those below it."""
-    parser = argparse.ArgumentParser(prog=f"runner {name}")
-    import_module(f"runner.commands.{module}").arguments(parser, name)
-    yield _describe_command(name, summary, parser)
+    parser = argparse.ArgumentParser(prog=f"runner {entry.name}")
+    fill(parser, entry)
+    yield _describe_command(entry.name, entry.summary, parser)
     for action in parser._actions:  # noqa: SLF001 - argparse has no other list of its options
         below = action.choices.items() if isinstance(action.choices, dict) else ()
-        yield from (_describe_command(f"{name} {word}", "", one) for word, one in below)
+        yield from (_describe_command(f"{entry.name} {word}", "", one) for word, one in below)
 
 
 def _describe_command(name: str, summary: str, parser: argparse.ArgumentParser) -> Known:
@@ -136,12 +132,3 @@ def _describe_command(name: str, summary: str, parser: argparse.ArgumentParser) 
 def _takes(action: argparse.Action) -> str:
     metavar = str(action.metavar or "").rstrip("…")
     return "id" if metavar == "ID" else "file" if metavar in _FILES else "value"
-
-
-# --- bash -----------------------------------------------------------------------------
-
-
-# --- zsh ------------------------------------------------------------------------------
-
-
-# --- fish -----------------------------------------------------------------------------

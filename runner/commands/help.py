@@ -32,7 +32,7 @@ _RUN = (
     ("--trust", "run this plan's commands without asking"),
     ("-q, -v", "say less, say more"),
 )
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner help --all
   runner help run            everything about one command
@@ -45,10 +45,8 @@ _WIDTH = 96
 _CHAPTERS = {"blocked": "Reasons of BLOCKED", "exit": "Exit codes"}
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner help` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     names = [*(entry.name for entry in TABLE), *TOPICS]
     said = "everything about this one; or blocked, or exit"
     parser.add_argument("command", nargs="?", choices=names, metavar="COMMAND", help=said)
@@ -135,7 +133,7 @@ def _run_options() -> str:
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
     )
-    run_options.arguments(parser, "run")
+    run_options.arguments(parser)
     return parser.format_help().rstrip()
 
 

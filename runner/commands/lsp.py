@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 else:
     language_server = lazy_module("runner.editor.language_server")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner lsp                  started by an editor; docs/editors.md has the lines to set it up
 """
 _INSTALL = "pip install 'task-graph-runner[lsp]'"
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner lsp` takes; `--stdio` is what many editors add by themselves."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--stdio", action="store_true", help="over stdin and stdout, as always")
 
 

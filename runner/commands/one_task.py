@@ -18,9 +18,8 @@ else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 
-def add_arguments(parser: argparse.ArgumentParser, examples: str, *, needed: bool = True) -> None:
+def add_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """`ID`, `--json` and `--task-graph`."""
-    parser.epilog = examples
     number = None if needed else "?"
     parser.add_argument("id", nargs=number, metavar="ID", help="the task: TASK-003, or 3")
     parser.add_argument("--json", action="store_true", help="one JSON document")

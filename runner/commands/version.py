@@ -12,17 +12,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner version
   runner version --json
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner version` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 

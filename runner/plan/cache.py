@@ -12,13 +12,16 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import runner
-from runner import effects
+from runner import effects, model
 from runner.lazy_module import lazy_module
-from runner.model import Severity
-from runner.plan import section_codec
+from runner.model import Block, Contract, GateSpec, Severity, Spec, Task, TestContract
+from runner.model.codec import Codec, Shape, usual_values
+from runner.plan import outline
+from runner.plan.diagnostic import Problem
 from runner.plan.outline import (
     Cut,
     Kept,
@@ -32,19 +35,21 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from runner.model import Spec, Task
     from runner.plan import document, markdown, plain_sections
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
-    from runner.plan.outline import Found
-    from runner.plan.sections import Reader, Section
+    from runner.plan.outline import Found, OutlineTask
+    from runner.plan.sections import Reader, Section, Written
+
+    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
 else:
     document = lazy_module("runner.plan.document")
     markdown = lazy_module("runner.plan.markdown")
     plain_sections = lazy_module("runner.plan.plain_sections")
+
 
 _FORMAT = 11
 _OUTLINE = "outline.json"
@@ -66,12 +71,12 @@ def load_outline(
 def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
     data, prefixes = learner.data, learner.prefixes
     stamp = _stamp(learner.path, prefixes)
-    known = section_codec.decode_known_sections(_read(cache_folder, _OUTLINE, stamp))
+    known = decode_known_sections(_read(cache_folder, _OUTLINE, stamp))
     digests = _Digests(learner, cache_folder, stamp)
     found = digests.sections = walk(data, known, prefixes, learner.learn, digests.of)
     sections = [each.known for each in found if each.known is not None]
     if learner.learnt or len(sections) != len(known):
-        _write(cache_folder, _OUTLINE, stamp, section_codec.plain_sections(sections))
+        _write(cache_folder, _OUTLINE, stamp, plain_sections(sections))
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
         title=next((each.title for each in found if each.title), ""),
@@ -97,7 +102,7 @@ class _Digests:
         return self._by_start[start]
 
     def _read(self) -> None:
-        known = section_codec.decode_digests(_read(self._folder, _DIGESTS, self._stamp))
+        known = decode_digests(_read(self._folder, _DIGESTS, self._stamp))
         used: dict[str, Spec] = {}
         missing = 0
         for found in self.sections:
@@ -110,7 +115,7 @@ class _Digests:
                 spec, missing = section.tasks[0].spec, missing + 1
             used[digest] = self._by_start[found.tasks[0].span.start] = spec
         if missing or len(used) != len(known):
-            _write(self._folder, _DIGESTS, self._stamp, section_codec.plain_digests(used))
+            _write(self._folder, _DIGESTS, self._stamp, plain_digests(used))
 
 
 def load_plan(
@@ -120,16 +125,16 @@ def load_plan(
     stamp = _stamp(path, prefixes)
     learner = _Learner(data, path, prefixes, remember=True)
     outline = _outline(learner, cache_folder)
-    kept = section_codec.decode_kept_sections(_read(cache_folder, _PLAN, stamp))
+    kept = decode_kept_sections(_read(cache_folder, _PLAN, stamp))
     sections: list[Section] = []
     used: dict[str, object] = {}
     specs: dict[str, Spec] = {}
     for found in outline.sections:
         digest = found.digest(data)
-        section = section_codec.section_from(kept[digest], found, path) if digest in kept else None
+        section = section_from(kept[digest], found, path) if digest in kept else None
         if section is None:
             section = learner.read(found)
-            used[digest] = section_codec.plain_section(section)
+            used[digest] = plain_section(section)
         else:
             used[digest] = kept[digest]
         sections.append(section)
@@ -137,7 +142,7 @@ def load_plan(
             specs[digest] = section.tasks[0].spec
     if learner.learnt or len(used) != len(kept):
         _write(cache_folder, _PLAN, stamp, used)
-        _write(cache_folder, _DIGESTS, stamp, section_codec.plain_digests(specs))
+        _write(cache_folder, _DIGESTS, stamp, plain_digests(specs))
     return document.plan_of(data, path, sections)
 
 
@@ -275,3 +280,124 @@ def _write(folder: Path | None, name: str, stamp: list[object], content: object)
         effects.write_file(folder / name, head + b"\n" + body, mode=0o600, durable=False)
     except OSError:
         return  # the next run parses again; nothing else is lost
+
+
+_ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+_OF_OUTLINE = frozenset({"id", "title", "line", "spec", "status", "note"})
+"""What the outline knows of a task."""
+_PLACED = ("test_contracts", "contracts", "gates", "blocks")
+"""Fields of a task whose parts know their line."""
+_ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
+
+
+def plain_sections(sections: Sequence[KnownSection]) -> list[object]:
+    """Known sections as JSON values: named tuples are lists there."""
+    return list(sections)
+
+
+def decode_known_sections(content: object) -> list[KnownSection]:
+    """Known sections from JSON values; none when they are not of this shape."""
+    try:
+        read = _ROWS.reader(KnownSection)
+        return [read(row, ()) for row in content] if isinstance(content, list) else []
+    except _ODD:
+        return []
+
+
+def plain_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
+    """Both digests of tasks, by those of their sections, as JSON values."""
+    return {digest: (spec.what, spec.proof) for digest, spec in specs.items()}
+
+
+def decode_digests(content: object) -> dict[str, Spec]:
+    """The same from JSON values; none when they are not of this shape."""
+    try:
+        return {digest: Spec(what, proof) for digest, (what, proof) in content.items()}  # type: ignore[attr-defined]  # of any other shape it is an odd one
+    except _ODD:
+        return {}
+
+
+# --- whole sections -------------------------------------------------------------------
+
+
+def decode_kept_sections(content: object) -> dict[str, Any]:
+    """Whole sections by digest, still as JSON values."""
+    return content if isinstance(content, dict) else {}
+
+
+def plain_section(section: Section) -> list[Any]:
+    """A section as JSON values; lines count from its first, statuses are left out."""
+    first = section.first_line
+    return [
+        [_plain_task(task, first) for task in section.tasks],
+        [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
+        [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
+    ]
+
+
+def _plain_task(task: Task, first: int) -> dict[str, object]:
+    """The fields of a task that differ from the default."""
+    usual = usual_values(Task)
+    given = {name: getattr(task, name) for name in usual if name not in _OF_OUTLINE}
+    own = {name: value for name, value in given.items() if value != usual[name]}
+    for name in _PLACED:
+        if name in own:
+            own[name] = _move(own[name], -first)
+    return {name: _ROWS.to_json(value) for name, value in own.items()}
+
+
+def section_from(row: object, found: Found, path: str) -> Section | None:
+    """The section a row tells of, at the place where it was found; None for an odd row."""
+    try:
+        return _section_from(row, found, path)
+    except _ODD:
+        return None
+
+
+def _section_from(row: Any, found: Found, path: str) -> Section:
+    from runner.plan.sections import Section, Written
+
+    tasks, problems, written = row
+    first = found.first_line
+    return Section(
+        start=found.start,
+        end=found.end,
+        first_line=first,
+        line_count=found.lines,
+        level=found.level,
+        title=found.title,
+        tasks=tuple(
+            _task_from(plain, light, first) for plain, light in zip(tasks, found.tasks, strict=True)
+        ),
+        spans=tuple(task.span for task in found.tasks),
+        problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
+        written=tuple(_written(_ROWS.read(Written, one), first) for one in written),
+    )
+
+
+def _problem_from(problem: Problem, path: str, first: int) -> Problem:
+    return replace(problem, path=path, line=problem.line + first)
+
+
+def _written(line: Written, first: int) -> Written:
+    return line._replace(line=line.line + first)
+
+
+def _task_from(row: dict[str, Any], light: OutlineTask, first: int) -> Task:
+    values = _ROWS.read_fields(Task, row)
+    for name in _PLACED:
+        if name in values:
+            values[name] = _move(values[name], first)
+    return Task(
+        id=light.id,
+        title=light.title,
+        line=light.line,
+        spec=light.spec,
+        status=light.status,
+        note=light.note,
+        **values,
+    )
+
+
+def _move(parts: Iterable[Placed], by: int) -> tuple[Placed, ...]:
+    return tuple(replace(one, line=one.line + by) for one in parts)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.repo.clone_cache import CloneCache
+    from runner.repo.clone import CloneCache
     from runner.team.build_queue import QueuedBuild
 
 _CLONE = "repository"

@@ -15,7 +15,7 @@ from runner.config.paths import Places
 from runner.config.sizes import bytes_of
 from runner.errors import RunnerError
 from runner.process.sandbox import explain_opening
-from runner.repo.clone_cache import CloneCache
+from runner.repo.clone import CloneCache
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
 from runner.team.build_claim import Claimer, claim_build

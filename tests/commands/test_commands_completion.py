@@ -4,14 +4,13 @@ import argparse
 import shutil
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from commands_build import a_ground
 from commands_terminal import Terminal
 
-from runner.commands.catalogue import TABLE
+from runner.commands.catalogue import TABLE, fill
 from runner.report.shell_completion import Flag, _zsh_flag
 
 RUNNER = Path(sys.executable).parent / "runner"
@@ -155,7 +154,7 @@ def test_ids_need_neither_settings_nor_journal():
 @pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.name)
 def test_every_command_has_help_with_a_sentence_its_options_and_an_example(entry, ground):
     parser = argparse.ArgumentParser(prog=f"runner {entry.name}")
-    import_module(f"runner.commands.{entry.module}").arguments(parser, entry.name)
+    fill(parser, entry)
     assert parser.epilog is not None
     assert "example" in parser.epilog
     examples = parser.epilog.split("example")[1].splitlines()[1:]

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from runner.errors import RunnerError
-from runner.repo.clone_cache import CloneCache
+from runner.repo.clone import CloneCache
 
 WHO = ("Ada", "ada@example.org")
 

@@ -13,7 +13,7 @@ from store_build import new_database
 from runner.config.settings import Settings
 from runner.journal.codec import encode
 from runner.journal.events import ModeSwitched, Record
-from runner.repo.clone_cache import CloneCache
+from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
 from runner.team import worker_round
 from runner.team.build_clone import BuildClone

@@ -11,11 +11,16 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
+from runner.report.cost import cost_part
+from runner.report.documents import document
 from runner.run.landing.drafts import adopt
 from runner.run.review import Answer, Said
 from runner.run.selection import Selection, find_id
+from runner.text.display import display
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from runner.app.observer import Observer
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
@@ -116,3 +121,34 @@ class _Yes:
         """Nothing is chosen."""
         del text, question
         return ""
+
+
+def adoption_lines(came: AdoptedBranch) -> Iterator[str]:
+    """What became of the task, and what to type next."""
+    known, code = came.task, came.code
+    name, branch = display(known.id), display(came.branch.branch)
+    if known.status is Status.DONE:
+        yield f"{name} is DONE: {branch} landed as {known.commit[:12]}"
+        return
+    yield f"{name} is {known.status}: {display(known.note)}"
+    hint = f"mend {branch} and commit, then: runner adopt {name}"
+    yield f"next: runner review {name}" if code is ExitCode.PERSON else f"next: {hint}"
+
+
+def adoption_document(came: AdoptedBranch) -> str:
+    """The document `adopt`."""
+    known, found = came.task, came.branch
+    return document(
+        "adopt",
+        task=known.id,
+        branch=found.branch,
+        tip=found.commit,
+        paths=[change.path for change in found.changes],
+        status=known.status,
+        reason=known.reason,
+        note=known.note,
+        commit=known.commit or None,
+        findings=[one for one in known.findings if one.refuses],
+        exit=int(came.code),
+        **cost_part(known.usage),
+    )

@@ -36,6 +36,8 @@ from runner.model import Decision
 from runner.plan.patterns import PatternIndex
 from runner.plan.task_types import kind_of, topics_of
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
+from runner.report.documents import document
+from runner.report.table import table
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
 from runner.text.wording import did_you_mean
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 
     from runner.context.decisions import Recorded
     from runner.model import Task
-    from runner.plan.patterns import Match
+    from runner.plan.patterns import Match, Pattern
     from runner.project import Project
 
 
@@ -251,3 +253,49 @@ def _task(project: Project, id_: str) -> Task | None:
         return None
     plan = project.plan(project.plan_bytes)
     return next((task for task in plan.tasks if task.id == id_), None)
+
+
+# --- in words, and as documents -----------------------------------------------------------
+
+
+def pattern_lines(patterns: Sequence[Pattern]) -> Iterator[str]:
+    """The library as a table."""
+    rows = [
+        (one.id, one.title, one.domain, ", ".join(one.stack), ", ".join(one.keywords))
+        for one in patterns
+    ]
+    yield table(("PATTERN", "TITLE", "DOMAIN", "STACK", "KEYWORDS"), rows).removesuffix("\n")
+
+
+def pattern_document(patterns: Sequence[Pattern]) -> str:
+    """The document `patterns`."""
+    return document("patterns", patterns=list(patterns))
+
+
+def match_lines(found: Sequence[Match], words: Sequence[str]) -> Iterator[str]:
+    """What fits some words, the best first, and why."""
+    if found:
+        rows = [(one.pattern.id, one.pattern.title, ", ".join(one.because)) for one in found]
+        yield table(("PATTERN", "TITLE", "BECAUSE"), rows).removesuffix("\n")
+    else:
+        yield f"no pattern fits {' '.join(words)}"
+
+
+def match_document(found: Sequence[Match], words: Sequence[str]) -> str:
+    """The document `pattern-search`."""
+    rows = [{"score": one.score, "because": one.because, "pattern": one.pattern} for one in found]
+    return document("pattern-search", words=list(words), patterns=rows)
+
+
+def acceptance_lines(one: Accepted) -> Iterator[str]:
+    """Which pattern a decision is."""
+    if one.is_new:
+        yield f"{one.decision} is {one.pattern} now: {one.file}, and a row of {INDEX}"
+    else:
+        yield f"{one.decision} is {one.pattern} already: {one.file}"
+
+
+def acceptance_document(one: Accepted) -> str:
+    """The document `pattern-accepted`."""
+    facts = {"decision": one.decision, "pattern": one.pattern, "file": one.file}
+    return document("pattern-accepted", **facts, written=one.is_new)

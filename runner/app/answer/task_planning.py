@@ -15,8 +15,10 @@ from runner.journal.sessions import PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
 from runner.plan.diagnostic import refusal
+from runner.report.documents import document
 from runner.run.planned.phases import plan_of
 from runner.run.selection import Selection, find_id
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.project import Project, Reading
     from runner.run.review import Asker
+
+_UNASKED = "approved, since nobody reviews plans here (--plan-review prompt asks you)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +134,28 @@ def _make(
         require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
         only, options = Selection(only=(task.id,)), Options(plan_only=True)
         return run_engine(session, reading, only, options, observer, asker)
+
+
+def format_standing(there: Planned, task: str) -> str:
+    """How a plan stands, and what to type next."""
+    name = display(task)
+    if there.approved:
+        how = _UNASKED if there.review == "off" else f"approved ({there.review})"
+        return f"{how}; the next run builds it: runner run {name}"
+    return f"waits for your review: runner approve {name}, or runner reject {name} --reason …"
+
+
+def plan_document(came: PlanningResult) -> str:
+    """The document `task-plan`."""
+    there = came.plan
+    return document(
+        "task-plan",
+        task=came.task.id,
+        title=came.task.title,
+        standing="none" if there is None else "approved" if there.approved else "waits",
+        review=there.review if there else "",
+        plan=there.plan if there else None,
+        path=there.path if there else None,
+        digest=there.digest if there else None,
+        findings=tuple(came.known.findings) if there is None else (),
+    )

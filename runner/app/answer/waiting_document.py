@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN, as_data, find_plan, find_stale_work
+from runner.app.answer.waiting import (
+    DRAFT,
+    PERMISSION,
+    PLAN,
+    as_data,
+    explain_vain_approval,
+    find_plan,
+    find_stale_work,
+    format_breakage,
+)
+from runner.app.write.workplace import display_path
 from runner.lazy_module import lazy_module
-from runner.run.permission_prompts import call_text
+from runner.report.documents import document
+from runner.report.next_step import next_step
+from runner.run.permission_prompts import call_text, format_questions
 from runner.run.review import open_questions
 from runner.text.display import display
+from runner.text.wording import short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.app.answer.waiting import Waiting
+    from runner.app.answer.waiting import StaleWork, Waiting
     from runner.app.draft import draft_answers
+    from runner.app.draft.drafting import Drafted
+    from runner.context import task_plan
     from runner.journal.draft_events import DraftProposed
     from runner.journal.state import RunState
+    from runner.journal.task_state import Planned
     from runner.project import Project
+    from runner.repo.read import Repository
+    from runner.writes.staging import Staged
 else:
+    task_plan = lazy_module("runner.context.task_plan")
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 
@@ -112,3 +131,65 @@ def how_to_answer(shown: tuple[Waiting, ...]) -> str:
             "or runner reject ID --reason … to leave it as it is"
         )
     return "runner why ID says more; runner retry ID has it tried again"
+
+
+def attempt_document(came: Drafted) -> str:
+    """The document `draft`: what waits now, or why nothing could be taken."""
+    found = came.proposed and describe_draft(came.proposed)
+    mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
+    return document("draft", draft=found, mistakes=mistakes, rounds=came.rounds)
+
+
+# --- for a person -------------------------------------------------------------------------
+
+
+def lines_below(
+    project: Project, repository: Repository, state: RunState, one: Waiting, *, whole: bool
+) -> Iterator[str]:
+    """What is listed below one item: what it asks first."""
+    if one.kind == "writes":
+        yield from format_questions(open_questions(state.task(one.task)))
+    yield from (f"{change.action} {display(change.path)}" for change in one.changes)
+    if one.kind == DRAFT:
+        yield from draft_answers.format_draft(project, one.task, whole=whole)
+    elif one.kind == PLAN:
+        planned = find_plan(state, one.task)
+        files = (f"would write {display(path)}" for path in planned.plan.files)
+        yield from format_plan(planned, one.task).splitlines() if whole else files
+    elif one.kind == PERMISSION:
+        yield from format_calls(state, one.task)
+    elif one.kind == "regression":
+        tasks = project.plan(project.plan_bytes).tasks
+        in_vain = explain_vain_approval(tasks, state, one.task, repository)
+        yield from format_breakage(state, one.task, whole=whole, in_vain=in_vain)
+    elif one.kind == "blocked":
+        yield f"next: {next_step(state.task(one.task), state)}"
+    elif one.culprit:
+        approved = state.task(one.task).approved
+        how = "is approved: it is" if approved else "with runner approve it is"
+        yield f"{how} built anew on the held change of {display(one.culprit)}"
+
+
+def format_plan(planned: Planned, task: str) -> str:
+    """A plan as it is kept, made safe to show."""
+    return display(task_plan.plan_text(planned.plan, task), lines=True)
+
+
+def format_staged(one: Staged) -> str:
+    """A write by hand, with the command that shows it."""
+    what = f"{display(one.task)} {one.action} {display_path(one.path)}"
+    return f"by hand: {what} — runner staged-write show {one.id}, then apply, edit or reject"
+
+
+def format_stale(stale: StaleWork) -> Iterator[str]:
+    """What was asked for since, what proves it, and which commit was built."""
+    yield from (f"asked for since: {display(note)}" for note in stale.asked)
+    for field in stale.edited:
+        if field not in ("what", "change"):
+            yield f"edited since: {display(field)}"
+    for contract in stale.contracts:
+        yield f"{display(contract.id)} ({contract.shown_level}): {display(contract.command)}"
+    if stale.commit:
+        yield f"what was built, as {short(stale.commit)}:"
+    else:
+        yield "it has no commit of its own"

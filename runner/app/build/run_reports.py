@@ -1,24 +1,36 @@
-"""What a run came to, for other programs: the results of its tasks, and their findings as SARIF."""
+"""What a run came to, for other programs: JUnit, SARIF, and what GitHub Actions shows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.app.prove.verified_tree import grades_in
+from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.report.results import ResultsListener
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from runner.app.build.types import BuildResult
     from runner.app.write import analysis
+    from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.project import Project
-    from runner.report import sarif
-    from runner.report.results import Results, ResultsListener
+    from runner.report import annotations as github_annotations
+    from runner.report import junit, sarif
+    from runner.report.console import Console
+    from runner.report.results import Results
 else:
     analysis = lazy_module("runner.app.write.analysis")
+    github_annotations = lazy_module("runner.report.annotations")
+    junit = lazy_module("runner.report.junit")
     sarif = lazy_module("runner.report.sarif")
 
 
@@ -58,3 +70,83 @@ def sarif_of(results: Results, project: Project, state: RunState) -> str:
     scanned = analysis.load_findings_of(project.root, attempts)
     places = (replace(one, path=results.place(one.path)) for one in scanned)
     return sarif.sarif_document([*checks, *map(sarif.of_sast, places)])
+
+
+class RunObserver:
+    """Shows a run on the console; what is reported at its end hears the events, too."""
+
+    def __init__(self, console: Console, reported: ResultsListener) -> None:
+        self._reported, self._console = reported, console
+        self.say, self.progress, self.announce = console.say, console.progress, console.announce
+        self.expect, self.close = console.expect, console.close
+
+    def hear(self, record: Record, state: RunState) -> None:
+        """An event, for both."""
+        self._console.hear(record, state)
+        self._reported.hear(record, state)
+
+
+@dataclass(slots=True)
+class Exports:
+    """The reports that were asked for; hears the run, writes them at its end."""
+
+    junit: Path | None
+    sarif: Path | None
+    github: Mapping[str, str] | None
+    """The environment of a GitHub Actions step, where this is one."""
+    listener: ResultsListener = field(default_factory=ResultsListener)
+
+    def write(self, project: Project, result: BuildResult, tell: Callable[[str], None]) -> None:
+        """Write them all; annotations go to `tell`. Raises RunnerError for a file that cannot."""
+        plan = result.reading.plan
+        where = (result.tasks, plan.tasks, result.state)
+        results = gather_results(project, self.listener, *where, result.seconds)
+        if self.junit is not None:
+            write_report(self.junit, junit.junit(results))
+        if self.sarif is not None:
+            write_report(self.sarif, sarif_of(results, project, result.state).encode())
+        if self.github is not None:
+            _tell_github(results, self.github, tell)
+
+
+def _tell_github(results: Results, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
+    """Annotations to `tell`, for the step's log; the page into its file."""
+    for line in github_annotations.workflow_commands(results):
+        tell(line)
+    page = environ.get("GITHUB_STEP_SUMMARY")
+    if page:
+        append_report(Path(page), github_annotations.step_summary(results).encode())
+
+
+def write_report(file: Path, content: bytes) -> None:
+    """A report for another program. Raises RunnerError for a file that cannot be written."""
+
+    def write() -> None:
+        effects.make_folder(file.parent)
+        effects.write_file(file, content)
+
+    _as_asked(file, write)
+
+
+def append_report(file: Path, content: bytes) -> None:
+    """More of a page that a CI server keeps. Raises RunnerError as above."""
+
+    def write() -> None:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            effects.append(descriptor, content, file)
+        finally:
+            os.close(descriptor)
+
+    _as_asked(file, write)
+
+
+def _as_asked(file: Path, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise RunnerError(
+            f"the run is over, but its report cannot be written: {error.strerror}",
+            where=str(file),
+            hint="runner log, and runner status, say what came of it",
+        ) from error

@@ -5,7 +5,10 @@ Whose the lines of a file are: the task, attempt, change, review and proof behin
 
 from __future__ import annotations
 
+import os
+import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.view import View
@@ -21,10 +24,13 @@ from runner.plan.ownership import OwnershipMap, add_owners
 from runner.repo.git import text
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import plural
 from runner.writes.safe_io import mode_beneath, read_beneath, write_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from runner.history.blame import Stretch
     from runner.impact.history import Proposal
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _PLAIN = 0o100644
+_LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +187,74 @@ class _Notes:
         data = self._repository.blob(commit, path)
         tasks = self._project.plan(data).tasks if data and b"CHANGE-" in data else ()
         return {task.id: task.changes for task in tasks}
+
+
+def find_place(project: Project, here: Path, typed: str) -> tuple[str, int]:
+    """The file that `FILE[:LINE]` names, relative to the project, and the line or 0."""
+    match = _LINE.fullmatch(typed)
+    file, line = typed, 0
+    if match and not (here / typed).exists():
+        file, line = match["file"], int(match["line"])
+        if line == 0:
+            raise RunnerError("lines are counted from 1", where=typed)
+    real = Path(os.path.realpath(here / file))
+    if not real.is_relative_to(project.folders.top):
+        raise RunnerError("the file lies outside the repository", where=str(real))
+    if real.is_dir():
+        raise RunnerError("this is a folder", where=file, hint="runner blame FILE")
+    return os.path.relpath(real, os.path.realpath(project.root)), line
+
+
+# --- in words, and as documents -----------------------------------------------------------
+
+
+def owner_lines(files: Sequence[OwnedFile]) -> Iterator[str]:
+    """Each file with its owners."""
+    for one in files:
+        more = [id_ for id_ in one.outputs if id_ not in one.owners]
+        said = [*one.owners, *(f"{id_} (Output files)" for id_ in more)]
+        yield f"{display(one.path)}  {display(', '.join(said)) or '-'}"
+
+
+def owner_document(files: Sequence[OwnedFile]) -> str:
+    """The document `ownership`."""
+    return document("ownership", files=files)
+
+
+def fault_lines(found: MapCheck) -> Iterator[str]:
+    """What is wrong with the map."""
+    yield from (f"{display(one.path)}: {display(one.message)}" for one in found.faults)
+
+
+def fault_remarks(found: MapCheck) -> Iterator[str]:
+    """What to do about it, and how much it is."""
+    for hint in filter(None, dict.fromkeys(one.hint for one in found.faults)):
+        yield f"hint: {display(hint)}"
+    yield f"{plural(found.files, 'file')}: {plural(len(found.faults), 'fault')}"
+
+
+def fault_document(found: MapCheck) -> str:
+    """The document `ownership-check`."""
+    return document("ownership-check", faults=found.faults)
+
+
+def row_lines(found: MapRows) -> Iterator[str]:
+    """The proposed rows."""
+    for one in found.rows:
+        remark = "" if one.certain else "  (its commits only mention it)"
+        yield f"{display(one.path)}  {display(', '.join(one.tasks))}{remark}"
+
+
+def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
+    """How many rows there are, and of how many files nothing is known."""
+    left = found.unowned - len(found.rows)
+    yield f"{plural(len(found.rows), 'row')} {'written' if written else 'proposed'}"
+    if left:
+        yield f"of {plural(left, 'file')} git tells no task"
+    if found.rows and not written:
+        yield f"hint: runner ownership propose --write adds them to {OWNERSHIP_MAP}"
+
+
+def row_document(found: MapRows, *, written: bool) -> str:
+    """The document `ownership-proposal`."""
+    return document("ownership-proposal", rows=found.rows, written=written)

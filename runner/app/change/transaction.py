@@ -34,7 +34,7 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.history import undo as history_undo
+    from runner.history import revert as history_undo
     from runner.history.change import Change
     from runner.history.replay import Replay
     from runner.history.revert import Back
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.project import Project
 else:
-    history_undo = lazy_module("runner.history.undo")
+    history_undo = lazy_module("runner.history.revert")
 
 
 @dataclass

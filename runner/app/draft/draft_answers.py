@@ -268,3 +268,20 @@ def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterato
     yield from (f"taken out, {display(said)}" for said in one.taken_out)
     yield from (f"to mend: {display(said)}" for said in one.mistakes)
     yield from (f"note: {display(said)}" for said in one.notes)
+
+
+def attempt_lines(project: Project, came: Drafted) -> Iterator[str]:
+    """The draft that waits and how to answer it, or why none could be taken."""
+    if came.proposed is None:
+        yield "no draft could be taken:"
+        for one in came.mistakes:
+            yield display(str(one))
+            if one.hint:
+                yield f"  hint: {display(one.hint)}"
+        yield f"nothing was written; it was asked {came.rounds} times"
+        return
+    yield from draft_lines(project, came.proposed, whole=True)
+    id_ = f"DRAFT-{came.proposed.number}"
+    yield ""
+    yield f"{id_} waits: runner approve {id_}, runner edit {id_}, or"
+    yield f"runner reject {id_} --reason …"

@@ -22,7 +22,7 @@ from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
 from runner.plan.document import read_plan
 from runner.repo.head import OWNERSHIP_MAP
-from runner.repo.merge_result import MergeResult
+from runner.repo.merge import MergeResult
 from runner.run.regressions.reached_contracts import past_of
 from runner.text.wording import plural
 

@@ -9,13 +9,13 @@ from runner.errors import RunnerError
 from runner.impact.change import Changed
 from runner.impact.config_files import governs
 from runner.lazy_dataclass import dataclass
-from runner.repo.merge_result import merge_commits
+from runner.repo.merge import merge_commits
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.repo.merge_result import MergeResult
+    from runner.repo.merge import MergeResult
     from runner.repo.read import Repository
     from runner.repo.trees import TreeChange
 

@@ -26,7 +26,11 @@ from runner.journal.sessions import PlanProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
 from runner.project import BUILD
-from runner.report.cost import ProofCosts, cost_data
+from runner.report.cost import ProofCosts, cost, cost_data, dollars
+from runner.report.documents import document
+from runner.report.summary import duration
+from runner.text.display import display
+from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -319,3 +323,55 @@ def _count_open(tally: Tally) -> Iterator[tuple[str, int]]:
 
 def _sorted(counted: Counter[str]) -> dict[str, int]:
     return dict(sorted(counted.items()))
+
+
+def statistics_document(found: Statistics) -> str:
+    """The document `stats`."""
+    return document("stats", **describe_statistics(found))
+
+
+def statistics_lines(found: Statistics) -> Iterator[str]:
+    """All of it, a figure or a kind a line."""
+    tally = found.tally
+    yield _covers(found)
+    if not tally.records:
+        return
+    yield f"builds:     {_format_counter(tally.builds)}{_recoveries(tally.recoveries)}"
+    yield f"tasks:      {_format_counter(found.tasks)}"
+    yield f"attempts:   {_format_counter(tally.attempts)}"
+    if tally.failures:
+        yield f"failures:   {_format_counter(tally.failures)}"
+    if tally.checks:
+        yield f"refused by: {_format_counter(tally.checks)}"
+    if tally.blocked:
+        yield f"blocked by: {_format_counter(tally.blocked)}"
+    for kind, one in sorted(tally.waited.items(), key=lambda item: -item[1].seconds):
+        longest = f", the longest {duration(one.longest)}" if one.count > 1 else ""
+        yield f"waited:     {display(kind)} {one.count}, {duration(one.seconds)}{longest}"
+    if waiting := sorted(one.task for one in tally.waits.open.values()):
+        yield f"waiting:    {len(waiting)} ({', '.join(map(display, waiting[:5]))})"
+    if used := cost(tally.usage):
+        per = found.dollars_per_proven
+        yield f"used:       {used}{f', {dollars(per)} a proven task' if per else ''}"
+    for kind, ran, spent, stood in tally.proofs.rows():
+        more = f", {stood} stood" if stood != "0" else ""
+        yield f"proofs:     {display(kind)} {ran}, {spent}{more}"
+
+
+def _covers(found: Statistics) -> str:
+    tally = found.tally
+    if not tally.records:
+        since = f" since {moment(tally.since)}" if tally.since else " yet"
+        return f"nothing has happened{since}"
+    of_all = f" since {moment(tally.since)}" if tally.since else ""
+    times = f"{moment(tally.first)} to {moment(tally.last)}"
+    return f"{plural(tally.records, 'record')}{of_all}, from {times}"
+
+
+def _recoveries(number: int) -> str:
+    return f"; {number} {'recovery' if number == 1 else 'recoveries'}" if number else ""
+
+
+def _format_counter(counted: Counter[str]) -> str:
+    said = ", ".join(f"{number} {display(word)}" for word, number in counted.most_common())
+    return said or "none"

@@ -29,7 +29,9 @@ from runner.report.attestations import (
     ship_statement,
     task_statement,
 )
-from runner.text.wording import short
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from runner.report.attestations import Object
     from runner.report.documents import Json
 
+_AGAIN = "runner verify-attestation FILE --run"
 _LARGEST = 10_000_000
 """Bytes of a statement that is read at all."""
 _MAKE = "one is made by: runner evidence ID --format in-toto"
@@ -222,3 +225,38 @@ def _check_ship(project: Project, repository: Repository, statement: Object) -> 
     when = str(predicate.get("timeVerified")) if isinstance(predicate, dict) else ""
     faults += find_differences(statement, _ship_of(project, repository, tag, commit, when))
     return Checked("ship", tag, commit, tuple(faults))
+
+
+# --- what a check says --------------------------------------------------------------------
+
+
+def check_document(found: Checked, *, passed: bool | None) -> str:
+    """The document `verify-attestation`; `passed` is None where nothing was proven again."""
+    return document(
+        "verify-attestation",
+        agrees=not found.faults,
+        of=found.kind or None,
+        name=found.name or None,
+        commit=found.commit or None,
+        faults=found.faults,
+        ranAgain=passed,
+    )
+
+
+def check_text(found: Checked, *, passed: bool | None) -> str:
+    """The same for a person."""
+    return "".join(f"{line}\n" for line in _check_lines(found, passed=passed))
+
+
+def _check_lines(found: Checked, *, passed: bool | None) -> Iterator[str]:
+    if found.faults:
+        yield f"NOT true here: {plural(len(found.faults), 'fault')}"
+        for fault in found.faults:
+            yield f"  {display(fault.where or 'statement')}: {display(fault.text)}"
+        return
+    commit = short(found.commit)
+    yield f"{display(found.name)}: it says what commit {commit} tells, and commit and tree agree"
+    if passed is None:
+        yield f"whoever made that commit is believed so far; prove it again: {_AGAIN}"
+    else:
+        yield "proven again on HEAD" if passed else "NOT proven on HEAD: see above"

@@ -15,11 +15,13 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
 from runner.plan.globs import matches
 from runner.repo.read import Repository
+from runner.report.documents import document
 from runner.run.proof.same_tree import make_same_tree_test
 from runner.run.selection import find_id
+from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from runner.gates.base import GateContext
     from runner.gates.coverage.percent import Weight
@@ -166,3 +168,30 @@ def _measure_in(bench: GateContext, own: Mapping[str, frozenset[int]]) -> _Measu
     failed += shim.findings(bench)
     whole = together(read_measurement(check.id, bench) for check in checks)
     return _Measurement(weigh(own, whole, bench.after), tuple(failed), whole.missing)
+
+
+# --- in words, and as a document ----------------------------------------------------------
+
+
+def coverage_lines(found: TaskCoverage) -> Iterator[str]:
+    """How much was run of how much, and what was not."""
+    coverage = found.coverage
+    if coverage is None:
+        yield f"{found.task}: coverage —"
+        return
+    sign = "✅" if found.passed else "❌"
+    yield f"{found.task}: {sign} {coverage.shown} (threshold {coverage.threshold:g}%)"
+    yield from (f"  not run: {display(line)}" for line in found.left_out)
+
+
+def coverage_document(found: TaskCoverage) -> str:
+    """The document `check-coverage`."""
+    return document(
+        "check-coverage",
+        task=found.task,
+        passed=found.passed,
+        coverage=found.coverage and found.coverage._asdict(),
+        uncovered=[display(line) for line in found.left_out],
+        source=found.source,
+        trouble=[display(line) for line in found.trouble],
+    )

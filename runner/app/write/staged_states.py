@@ -108,6 +108,21 @@ def find_staged(staging: Staging, typed: str) -> Staged:
     )
 
 
+def describe_staged(staged: Staged) -> dict[str, object]:
+    """One staged write for a JSON document."""
+    return {
+        "id": staged.id,
+        "task": staged.task,
+        "attempt": staged.attempt,
+        "path": display_path(staged.path),
+        "action": staged.action,
+        "mode": f"{staged.mode:06o}",
+        "before": staged.before,
+        "after": staged.after,
+        "time": staged.time,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Standings:
     """What journal and files say of staged writes."""

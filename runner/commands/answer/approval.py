@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from runner.project import BUILD, Project
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from runner.app.answer import answer_types, answers, attempts, held_edit
@@ -34,7 +34,7 @@ else:
     single_key = lazy_module("runner.terminal.single_key")
     terminal_review = lazy_module("runner.terminal.terminal_review")
 
-_EPILOGS = {
+EXAMPLES = {
     "approve": """\
 examples:
   runner approve TASK-003   its writes land, or it runs again, with the next `runner`
@@ -69,10 +69,9 @@ example:
 _AGAIN = "[e]dit it again, or leave it as it [w]as? "
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What the four commands take."""
-    parser.epilog = _EPILOGS[name]
-    parser.set_defaults(command=name)
+    name = parser.get_default("called")
     parser.add_argument(
         "what", nargs="*", metavar="ID", help="task, draft, or number in `runner review`"
     )
@@ -96,7 +95,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     every = getattr(given, "all", False)
     drafts: tuple[str, ...] = ()
     named: tuple[str, ...] = tuple(given.what)
-    if given.command != "retry":
+    if given.called != "retry":
         drafts, named = draft_answers.split_drafts(project, named, every=every)
     code = ExitCode.OK
     if named or every or not drafts:
@@ -107,7 +106,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _answer_tasks(
     given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
 ) -> ExitCode:
-    match given.command:
+    match given.called:
         case "approve":
             return _approve(project, answer_types.Approve(named, given.all, given.reuse))
         case "reject":
@@ -138,9 +137,7 @@ def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -
     if RunLock(project.root / BUILD).holder() is not None:
         print(f"{', '.join(map(display, ids))}: tried again once the run that goes on has ended")
         return ExitCode.OK
-    parser = argparse.ArgumentParser()
-    run.arguments(parser, "run")
-    return run.execute(parser.parse_args(ids), environ)
+    return run.run_words(ids, environ)
 
 
 def _tell(one: Answered) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     decision_record = lazy_module("runner.app.answer.decision_record")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner decide "Optimistic locking" --task TASK-018 \\
     --context "Row locks deadlocked in the load test." \\
@@ -27,10 +27,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner decide` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("title", help="the choice in a few words")
     parser.add_argument(
         "--context", default="", metavar="TEXT", help="what made a choice necessary"

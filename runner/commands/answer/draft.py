@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.output import open_console, say
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -15,15 +15,13 @@ from runner.text.wording import join_few, read_number
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from runner.app.answer import waiting_document
     from runner.app.draft import draft_answers, draft_checks, drafting, wishes
     from runner.app.draft.drafting import Drafted
     from runner.app.draft.wishes import Wish
-    from runner.app.observer import Observer
     from runner.report import documents
-    from runner.run.review import Asker
     from runner.terminal import terminal_review
 else:
     documents = lazy_module("runner.report.documents")
@@ -34,7 +32,7 @@ else:
     waiting_document = lazy_module("runner.app.answer.waiting_document")
     wishes = lazy_module("runner.app.draft.wishes")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner draft "customers export their bookings as CSV"
   runner draft --file wish.md --new-plan plans/export/TASK-GRAPH.md
@@ -46,10 +44,8 @@ answers; what it may set is a closed list. Exit 3: the draft waits, or nobody is
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner draft` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("wish", nargs="?", default="", metavar="WISH", help="what is wished for, in words")
     add("--file", metavar="PATH", help="a file that says it")
@@ -93,35 +89,10 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
     return wishes.issue_wish(project.root, numbers, project.environ)
 
 
-@contextmanager
-def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
-    """Where somebody who drafts is heard, and a person at a terminal is asked."""
-    from runner.report.console import NORMAL, QUIET, Console, wants_colour
-
-    colour = wants_colour(sys.stderr, project.environ)
-    with Console(level=QUIET if is_quiet else NORMAL, colour=colour) as console:
-        yield console, terminal_review.find_asker(console, project.environ)
-
-
 def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
     """Print the draft that waits, or why none could be taken."""
-    if as_json:
-        found = came.proposed and waiting_document.describe_draft(came.proposed)
-        mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
-        print(
-            documents.document("draft", draft=found, mistakes=mistakes, rounds=came.rounds), end=""
-        )
-    elif came.proposed is None:
-        print("no draft could be taken:")
-        for one in came.mistakes:
-            hint = f"\n  hint: {display(one.hint)}" if one.hint else ""
-            print(f"{display(str(one))}{hint}")
-        print(f"nothing was written; it was asked {came.rounds} times")
-    else:
-        print("\n".join(draft_answers.draft_lines(project, came.proposed, whole=True)))
-        id_ = f"DRAFT-{came.proposed.number}"
-        print(f"\n{id_} waits: runner approve {id_}, runner edit {id_}, or")
-        print(f"runner reject {id_} --reason …")
+    lines = partial(draft_answers.attempt_lines, project)
+    say(came, lines, waiting_document.attempt_document, as_json=as_json)
     return came.code
 
 
@@ -155,12 +126,12 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
     """Approve, reject or edit drafts."""
     code = ExitCode.OK
     for named in drafts:
-        if given.command == "approve":
+        if given.called == "approve":
             done = draft_answers.approve_draft(project, named)
             verb = "stands" if len(done.tasks) == 1 else "stand"
             print(f"{done.id}: {join_few(done.tasks)} {verb} in {display(done.plan)}")
             print("next: runner validate, then runner")
-        elif given.command == "reject":
+        elif given.called == "reject":
             code = _reject(given, project, named)
         else:
             code = _edit(project, named)

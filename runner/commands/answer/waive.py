@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     waiver = lazy_module("runner.app.answer.waiver")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner waive TASK-003 --reason "tried by hand on the printer"
   runner waive 3 --reason "a picture: looked at"
@@ -27,10 +27,8 @@ It ends by itself when the task's files change, or what the plan asks of it.
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner waive` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
     parser.add_argument("--reason", metavar="TEXT", required=True, help="why it needs no proof")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")

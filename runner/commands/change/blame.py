@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.change.file_owners import BlameRequest, blame
-from runner.errors import ExitCode, RunnerError
+from runner.app.change.file_owners import BlameRequest, blame, find_place
+from runner.errors import ExitCode
 from runner.history.blame import blame_lines, stretch_lines
 from runner.project import Project
 from runner.report.documents import document
@@ -20,18 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner blame src/booking/models.py      whose the lines of a file are
   runner blame src/booking/models.py:41   all that is known of one line
 """
-_LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner blame` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("place", metavar="FILE[:LINE]", help="a file that git knows")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
@@ -39,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask git and the commits' trailers; the journal is not needed."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
-    path, line = _place(given.place, project)
+    path, line = find_place(project, Path.cwd(), given.place)
     found = blame(project, BlameRequest(path, line))
     if given.json:
         print(document("blame", path=path, line=line or None, lines=found), end="")
@@ -49,22 +44,3 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         )
         print(redact("\n".join(told)) if found else f"{display(path)} is empty")
     return ExitCode.OK
-
-
-def _place(typed: str, project: Project) -> tuple[str, int]:
-    """The file, relative to the project, and the line or 0."""
-    match = _LINE.fullmatch(typed)
-    file, line = typed, 0
-    if match and not (Path.cwd() / typed).exists():
-        file, line = match["file"], int(match["line"])
-        if line == 0:
-            raise RunnerError("lines are counted from 1", where=typed)
-    here = Path(os.path.realpath(Path.cwd() / file))
-    if not here.is_relative_to(project.folders.top):
-        raise RunnerError("the file lies outside the repository", where=str(here))
-    if here.is_dir():
-        raise RunnerError("this is a folder", where=file, hint="runner blame FILE")
-    return os.path.relpath(here, os.path.realpath(project.root)), line
-
-
-# --- in words -------------------------------------------------------------------------

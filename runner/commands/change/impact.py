@@ -33,7 +33,7 @@ else:
 
 _CONTRACT = "contract:"
 """What the id of an entry under Contracts begins with."""
-_EPILOG = """\
+EXAMPLES = """\
 without a path: what differs from HEAD, staged or not
 exit: 0, however many tasks are affected; with --run 1 when one of the tests fails
 
@@ -47,10 +47,8 @@ examples:
 _WIDTHS = ("transitive", "direct", "none")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner impact` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder")
     parser.add_argument("--since", metavar="REV", help="what differs from this revision")
     parser.add_argument("--task", metavar="ID", help="what this task changed when it landed")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.output import open_console
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.plan.foreign.base import Form
@@ -31,7 +32,8 @@ else:
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
     sync_marks = lazy_module("runner.app.write.sync_marks")
 
-_IMPORT = """\
+EXAMPLES = {
+    "import": """\
 examples:
   runner import specs/001-export/tasks.md
   runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
@@ -42,18 +44,19 @@ examples:
 
 Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
 Titles, dependencies, criteria, priorities and files that are named come along; commands never.
-"""
-_SYNC = """\
+""",
+    "sync": """\
 examples:
   runner sync -n         what differs here and there
   runner sync            marks what is proven here, in the file that it came from
-"""
+""",
+}
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner import` and `runner sync` take."""
+    name = parser.get_default("called")
     add = parser.add_argument
-    parser.epilog = _IMPORT if name == "import" else _SYNC
     if name == "import":
         add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
         add(
@@ -118,7 +121,7 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
             f"--draft writes nothing yet, so {flag} has no place beside it",
             hint="runner review shows what waits; waive by name once it is written",
         )
-    with draft.open_console(project, is_quiet=given.json) as (observer, asker):
+    with open_console(project, is_quiet=given.json) as (observer, asker):
         came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
     if came.drafted is not None:
         if not given.json:

@@ -33,7 +33,7 @@ else:
     redact = lazy_module("runner.secrets.redact")
     session_check = lazy_module("runner.app.prove.session_check")
 
-_EPILOG = """\
+EXAMPLES = """\
 example for Claude Code, in .claude/settings.json; for a task's scope, name it in RUNNER_TASK:
   {"hooks": {"PreToolUse": [{"matcher": "Bash|Write|Edit|MultiEdit|NotebookEdit",
     "hooks": [{"type": "command", "command": "runner hook"}]}]}}
@@ -47,10 +47,8 @@ _MOST_SAID = 8_000
 """Characters that an agent is told of what fails."""
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner hook` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("--rules", metavar="FILE", help="by what it judges; else $RUNNER_HOOK")
 
 

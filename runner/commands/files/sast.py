@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.report.documents import Json
     from runner.writes.sast_report import SastFinding
 
-_EPILOGS = {
+EXAMPLES = {
     "sast-scan": """\
 Static analysis informs and never blocks: the exit code is 0 whatever it finds, and for a file
 that cannot be read, too; 1 where OUT.sarif cannot be written, 2 only for wrong options.
@@ -50,10 +50,9 @@ examples:
 }
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner sast-scan` and `runner sast show` take."""
-    parser.epilog = _EPILOGS[name]
-    parser.set_defaults(family=name)
+    name = parser.get_default("called")
     if name == "sast-scan":
         parser.add_argument("files", nargs="*", metavar="FILE", help="a file of the project")
         parser.add_argument("--task", default="", metavar="ID", help="the task it was written for")
@@ -68,7 +67,7 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Scan, or show what scans have found."""
     workplace = Workplace.of(Path.cwd(), environ)
-    if given.family == "sast":
+    if given.called == "sast":
         return _show(given, workplace)
     sarif, files = output_and_files(given.sarif, given.files)
     if not files:

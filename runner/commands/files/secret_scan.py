@@ -20,18 +20,14 @@ from runner.commands.files.single_files import (
     write_output,
 )
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_module import lazy_module
 from runner.terminal.progress_notice import patience
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.report import documents
-else:
-    documents = lazy_module("runner.report.documents")
 
-_EPILOG = """\
+EXAMPLES = """\
 exit: 0 nothing blocks, 1 something does, 2 a file could not be read
 
 examples:
@@ -42,10 +38,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner secret-scan` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("files", nargs="*", metavar="FILE", help="a file; - is standard input")
     add_forms(parser)
 

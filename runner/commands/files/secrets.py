@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     getpass = lazy_module("getpass")
 
-_EPILOG = """\
+EXAMPLES = """\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
 task may write. Commit it, so that everybody's scan passes the same values.
 
@@ -40,10 +40,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner secrets` takes."""
-    del name
-    parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     allow = commands.add_parser("allow", help="let one value pass", allow_abbrev=False)
     allow.add_argument("place", nargs="?", metavar="FILE:LINE", help="where the scan found it")

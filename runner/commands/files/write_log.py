@@ -27,7 +27,7 @@ else:
     table = lazy_module("runner.report.table")
     wording = lazy_module("runner.text.wording")
 
-_EPILOG = """\
+EXAMPLES = """\
 examples:
   runner write-log record --task TASK-003 --file src/app.py
   runner write-log show --task TASK-003
@@ -36,10 +36,8 @@ examples:
 _SHORT = 12
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner write-log` takes."""
-    del name
-    parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     record = commands.add_parser("record", help="note a write as it stands", allow_abbrev=False)
     record.add_argument("--task", required=True, metavar="ID", help="the task it was for")

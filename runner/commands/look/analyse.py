@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 else:
     repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner analyse            stack, builds, tests, gates, packages, owners, imports, hot files
   runner analyse --json     the same, whole, as one document; the same for the same commit
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner analyse` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 

@@ -22,7 +22,7 @@ else:
     documents = lazy_module("runner.report.documents")
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner brief TASK-003                 the brief; what its parts cost on standard error
   runner brief 3 --parts                only what its parts cost, in tokens
@@ -30,10 +30,9 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner brief` takes."""
-    del name
-    add_arguments(parser, _EXAMPLES)
+    add_arguments(parser)
     parser.add_argument("--parts", action="store_true", help="only the tokens of each part")
 
 

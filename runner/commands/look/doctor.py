@@ -22,7 +22,7 @@ else:
     diagnostics = lazy_module("runner.app.inspect.diagnostics")
     documents = lazy_module("runner.report.documents")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner doctor            exit 0, or 3 where something that is needed is missing
   runner doctor --remote   also whether the remote can be published to (`publish`)
@@ -30,10 +30,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner doctor` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--remote", action="store_true", help="also ask the remote of `publish`")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")

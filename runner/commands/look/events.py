@@ -5,34 +5,42 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
 from runner.outward.outbox import FolderOutbox, Positions, StoreOutbox, find_journal
-from runner.project import Project
+from runner.project import BUILD, Project
 from runner.text.display import display
-from runner.text.wording import moment
+from runner.text.wording import moment, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.commands.running import event_delivery
     from runner.commands.team import team_store
+    from runner.config import paths
+    from runner.outward import delivery_process
+    from runner.outward.delivery_process import Source
     from runner.outward.outbox import Message, Outbox
+    from runner.report import documents
     from runner.team import build_queue, event_outbox, store_engine
 else:
     build_queue = lazy_module("runner.team.build_queue")
-    event_delivery = lazy_module("runner.commands.running.event_delivery")
     event_outbox = lazy_module("runner.team.event_outbox")
     store_engine = lazy_module("runner.team.store_engine")
     team_store = lazy_module("runner.commands.team.team_store")
+    delivery_process = lazy_module("runner.outward.delivery_process")
+    documents = lazy_module("runner.report.documents")
+    paths = lazy_module("runner.config.paths")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 Each event is named by its journal and its number there; after a break, go on with both.
 
 examples:
@@ -48,10 +56,8 @@ _POLL, _STORE_POLL = 0.2, 0.5
 """Seconds from one look to the next."""
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner events` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add(
         "--after",
@@ -98,15 +104,59 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _tell_doors(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-
+    """To the receivers, or how far each of them was told; exit 1 where one does not answer."""
     if given.after or given.build or (given.deliver and given.doors):
         said = "--deliver and --doors stand alone: what was told before is known"
         raise RunnerError(said, hint="runner events --deliver --follow")
-    return (
-        event_delivery.deliver_events(given, environ)
-        if given.deliver
-        else event_delivery.show_doors(given, environ)
-    )
+    with _source(given, environ) as source:
+        if given.deliver:
+            return delivery_process.tell_source(
+                source, _tell, follow=given.follow, beside=given.beside
+            )
+        going_on, rows = delivery_process.describe_doors(source)
+    if given.json:
+        print(documents.document("doors", delivering=going_on, doors=rows), end="")
+    else:
+        print("\n".join(_describe_door(row) for row in rows))
+        print("a process delivers" if going_on else "nobody delivers now")
+    return ExitCode.FAILED if any(row["fault"] for row in rows) else ExitCode.OK
+
+
+def _tell(text: str) -> None:
+    print(display(text), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Source]:
+    """What is to be told to whom: this folder's events, or those of the team's store."""
+    state, open_works = paths.Places.of(environ).state, delivery_process.open_works
+    if not (given.team or given.store):
+        project = _open_project(environ)
+        delivery_process.require_doors(project.settings)
+        works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
+        lock = RunLock(project.root / BUILD)
+        cursors = delivery_process.cursors_path(state, str(project.root.resolve()))
+        yield delivery_process.Source(works, cursors, lambda: lock.holder() is None)
+        return
+
+    settings = team_store.read_settings(environ)
+    delivery_process.require_doors(settings)
+    with team_store.open_team(given, environ) as store:
+        stored = event_outbox.StoredEvents
+        works = open_works(settings, environ, lambda: StoreOutbox(stored(store)), None)
+        cursors = delivery_process.cursors_path(state, store.address)
+        yield delivery_process.Source(works, cursors, lambda: True)
+
+
+def _describe_door(row: Mapping[str, object]) -> str:
+    events = plural(int(str(row["events"])), "event")
+    said = f"{row['name']} ({display(str(row['address']))}): {events}"
+    if row["last"]:
+        said += f", the last at {moment(str(row['last']))}"
+    if row["fault"]:
+        since = moment(str(row["since"]))
+        said += f"; {display(str(row['fault']))}, since {since}, tried {row['tries']} times"
+    return said
 
 
 def _open_project(environ: Mapping[str, str]) -> Project:

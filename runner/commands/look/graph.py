@@ -25,7 +25,7 @@ else:
     graph_formats = lazy_module("runner.report.graph_formats")
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
   runner graph                     drawn, in the terminal
@@ -34,10 +34,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner graph` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument(
         "--format",
         choices=("mermaid", "dot", "ascii", "svg"),

@@ -26,7 +26,7 @@ else:
     documents = lazy_module("runner.report.documents")
     event_log = lazy_module("runner.app.inspect.event_log")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner log --task TASK-003
   runner log --follow              until Ctrl-C
@@ -35,10 +35,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner log` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("-f", "--follow", action="store_true", help="go on as events come")
     parser.add_argument("--task", metavar="ID", default="", help="only what is about this task")
     parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only newer records")

@@ -23,17 +23,15 @@ if TYPE_CHECKING:
 else:
     documents = lazy_module("runner.report.documents")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner settings
   RUNNER_JOBS=2 runner settings --json
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner settings` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 

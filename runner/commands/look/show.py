@@ -22,7 +22,7 @@ else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner show TASK-003
   runner show 3 -v        with commits, trees and digests in full
@@ -30,10 +30,9 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner show` takes."""
-    del name
-    add_arguments(parser, _EXAMPLES)
+    add_arguments(parser)
     add_verbose(parser)
 
 

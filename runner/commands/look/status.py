@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
     watch = lazy_module("runner.terminal.watch")
 
-_EXAMPLES = {
+EXAMPLES = {
     "status": """\
 examples:
   runner status           the table of tasks, and what to type next
@@ -57,10 +57,9 @@ examples:
 }
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner status`, `runner list` and `runner next` take."""
-    parser.set_defaults(command=name)
-    parser.epilog = _EXAMPLES[name]
+    name = parser.get_default("called")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
     if name == "status":
@@ -72,23 +71,23 @@ def arguments(parser: argparse.ArgumentParser, name: str) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Read, and say it; always exit 0 where there was something to read."""
-    wanted = find_status(given.status) if given.command == "list" and given.status else None
+    wanted = find_status(given.status) if given.called == "list" and given.status else None
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    if given.command == "status" and given.watch:
+    if given.called == "status" and given.watch:
         return _watch(project, given, environ)
-    if given.command == "status" and given.costs:
+    if given.called == "status" and given.costs:
         return _tell_costs(project, as_json=given.json)
     view = View.of(project)
     if view.mistakes:
         said = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
         print(said, file=sys.stderr)
     shown = [task for task in view.tasks if wanted in (None, view.status(task.id))]
-    if given.command == "next":
+    if given.called == "next":
         shown = list(view.ready())
     if given.json:
-        print(status_document(given.command, view, shown), end="")
+        print(status_document(given.called, view, shown), end="")
     else:
-        sys.stdout.write(_TEXTS[given.command](view, shown))
+        sys.stdout.write(_TEXTS[given.called](view, shown))
     return ExitCode.OK
 
 

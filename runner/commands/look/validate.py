@@ -20,17 +20,15 @@ if TYPE_CHECKING:
 else:
     documents = lazy_module("runner.report.documents")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner validate                            exit 0, or 2 with every mistake
   runner validate --task-graph plans/two.md
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner validate` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument(
         "--strict", action="store_true", help="what a run would only block is a mistake"

@@ -21,7 +21,7 @@ else:
     documents = lazy_module("runner.report.documents")
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner why TASK-003
   runner why 3 --json
@@ -29,10 +29,9 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner why` takes."""
-    del name
-    add_arguments(parser, _EXAMPLES, needed=False)
+    add_arguments(parser, needed=False)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

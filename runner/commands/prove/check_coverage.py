@@ -6,18 +6,22 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
+from runner.app.prove.measure_coverage import (
+    CoverageRequest,
+    check_coverage,
+    coverage_document,
+    coverage_lines,
+)
 from runner.commands.consent import load_trusted_plan, open_with_gates
+from runner.commands.output import say
 from runner.errors import ExitCode
-from runner.report.documents import document
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.app.prove.measure_coverage import TaskCoverage
 
-_EPILOG = """\
+EXAMPLES = """\
 What the journal knows is told where the tree is still the one that was measured; else the task's
 test contracts run in a scratch tree with the files as they are now.
 
@@ -30,10 +34,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner check-coverage` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("--task", required=True, metavar="ID", help="the task whose lines are meant")
     add("--threshold", type=_percent, metavar="PERCENT", help="default: what the plan asks for")
@@ -57,33 +59,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = open_with_gates(environ, {})
     load_trusted_plan(project, trusted=given.trust)
     found = check_coverage(project, CoverageRequest(given.task, given.threshold, given.again))
-    (_say_json if given.json else _say)(found)
-    return ExitCode.OK if found.passed else ExitCode.FAILED
-
-
-def _say(found: TaskCoverage) -> None:
-    for line in found.trouble:
+    for line in () if given.json else found.trouble:
         print(f"runner: {display(line)}", file=sys.stderr)
-    coverage = found.coverage
-    if coverage is None:
-        print(f"{found.task}: coverage —")
-        return
-    sign = "✅" if found.passed else "❌"
-    print(f"{found.task}: {sign} {coverage.shown} (threshold {coverage.threshold:g}%)")
-    for line in found.left_out:
-        print(f"  not run: {display(line)}")
-
-
-def _say_json(found: TaskCoverage) -> None:
-    print(
-        document(
-            "check-coverage",
-            task=found.task,
-            passed=found.passed,
-            coverage=found.coverage and found.coverage._asdict(),
-            uncovered=[display(line) for line in found.left_out],
-            source=found.source,
-            trouble=[display(line) for line in found.trouble],
-        ),
-        end="",
-    )
+    say(found, coverage_lines, coverage_document, as_json=given.json)
+    return ExitCode.OK if found.passed else ExitCode.FAILED

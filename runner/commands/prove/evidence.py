@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner evidence TASK-003
   runner evidence 3 -v              with commits, trees and digests in full
@@ -33,10 +33,9 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner evidence` takes."""
-    del name
-    add_arguments(parser, _EXAMPLES)
+    add_arguments(parser)
     add_verbose(parser)
     parser.add_argument(
         "--format",

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.build import run_reports
     from runner.app.gate.measure import GateResult
     from runner.app.gate.test_suite import TestSuite
     from runner.app.prove.prove_tree import Reproven
-    from runner.commands.running import export_results
 else:
-    export_results = lazy_module("runner.commands.running.export_results")
+    run_reports = lazy_module("runner.app.build.run_reports")
 
-_EPILOG = """\
+EXAMPLES = """\
 with a plan: the tasks and contracts that the pull request may break; without one: the tests that
 reach what it changes by imports, or were seen to run it (--record), or all of them, with a reason
 exit: 0 nothing breaks, 1 something does, 2 settings, 3 a person has to (a conflict, trust)
@@ -43,10 +43,8 @@ examples:
 _FILES = ("comment", "junit", "sarif")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner gate` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("--base", metavar="REV", default="", help="what it is to be merged into")
     add("--head", metavar="REV", default="HEAD", help="the pull request (default: HEAD)")
@@ -128,7 +126,7 @@ def _write(given: argparse.Namespace, result: GateResult) -> None:
     }
     for name, make in makers.items():
         if getattr(given, name):
-            export_results.write_report(
+            run_reports.write_report(
                 Path.cwd() / getattr(given, name), redact(make(result)).encode()
             )
 
@@ -140,4 +138,4 @@ def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
     for line in gate_report.workflow_commands(result):
         print(redact(line), file=sys.stderr)
     if page := environ.get("GITHUB_STEP_SUMMARY"):
-        export_results.append_report(Path(page), redact(gate_report.as_comment(result)).encode())
+        run_reports.append_report(Path(page), redact(gate_report.as_comment(result)).encode())

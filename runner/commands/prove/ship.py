@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.run.proof.verification import Verified
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner ship               verify --all, then the tag runner-ship-2026-11-21
   runner ship --tag v1.0.0
@@ -32,10 +32,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner ship` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
     add("--unproven", action="store_true", help="ship tasks that are DONE and unproven, too")

@@ -21,17 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner verify TASK-003   its tests, contracts, gates and coverage, against its evidence
   runner verify --all      every check of everything that is DONE, each command once
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner verify` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
     add("--all", action="store_true", help="everything that is DONE, and the project's coverage")

@@ -6,32 +6,31 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.prove.attest import check_attestation, require_still_asked
+from runner.app.prove.attest import (
+    check_attestation,
+    check_document,
+    check_text,
+    require_still_asked,
+)
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
-from runner.report.documents import document
 from runner.secrets.redact import redact
-from runner.text.display import display
-from runner.text.wording import plural, short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from runner.app.prove.attest import Checked
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner verify-attestation proof.json         its shape, its digests, and what its commit tells
   runner verify-attestation proof.json --run   then its proof again, on HEAD
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner verify-attestation` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("file", metavar="FILE", help="a statement, or - for standard input")
     parser.add_argument("--run", action="store_true", help="prove the same again, on HEAD")
     add_proof_flags(parser)
@@ -49,19 +48,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         require_still_asked(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         passed = again.passed if again else verify_whole(project, tell).verified.passed
-    if given.json:
-        said = document(
-            "verify-attestation",
-            agrees=not found.faults,
-            of=found.kind or None,
-            name=found.name or None,
-            commit=found.commit or None,
-            faults=found.faults,
-            ranAgain=passed,
-        )
-    else:
-        said = "\n".join(_lines(found, passed=passed)) + "\n"
-    sys.stdout.write(redact(said))
+    told = check_document if given.json else check_text
+    sys.stdout.write(redact(told(found, passed=passed)))
     return ExitCode.FAILED if found.faults or passed is False else ExitCode.OK
 
 
@@ -74,20 +62,3 @@ def _read(path: str) -> bytes:
             where=path,
             hint="one is made by: runner evidence ID --format in-toto",
         ) from error
-
-
-def _lines(found: Checked, *, passed: bool | None) -> Iterator[str]:
-    if found.faults:
-        yield f"NOT true here: {plural(len(found.faults), 'fault')}"
-        for fault in found.faults:
-            yield f"  {display(fault.where or 'statement')}: {display(fault.text)}"
-        return
-    commit = short(found.commit)
-    yield f"{display(found.name)}: it says what commit {commit} tells, and commit and tree agree"
-    if passed is None:
-        yield f"whoever made that commit is believed so far; prove it again: {_AGAIN}"
-    else:
-        yield "proven again on HEAD" if passed else "NOT proven on HEAD: see above"
-
-
-_AGAIN = "runner verify-attestation FILE --run"

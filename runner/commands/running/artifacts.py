@@ -27,7 +27,7 @@ else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
     artifact_list = lazy_module("runner.app.artifacts.artifact_list")
 
-_EPILOG = """\
+EXAMPLES = """\
 With `[artifacts] store = "s3://BUCKET/PREFIX"`, or a folder, a process of its own stores what each
 run and each ship left once it is over: patches, analysis, logs and reports of the proofs, the
 journal, and metadata.json with all digests. No run waits for it. What is stored is never written
@@ -41,10 +41,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner artifacts` takes."""
-    del name
-    parser.epilog = _EPILOG
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     listing = commands.add_parser("list", help="what is stored, and what waits", allow_abbrev=False)
     listing.add_argument(

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.output import open_console
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -20,14 +21,12 @@ if TYPE_CHECKING:
     from runner.app.draft import draft_checks, drafting
     from runner.bridge import bridge_round, forge_http, github, issue_clone, rehearsal
     from runner.bridge.bridge_round import BridgeRequest
-    from runner.commands.answer import draft
     from runner.plan import document
     from runner.repo import push, read
     from runner.run.review import Asker
 else:
     bridge_round = lazy_module("runner.bridge.bridge_round")
     document = lazy_module("runner.plan.document")
-    draft = lazy_module("runner.commands.answer.draft")
     draft_checks = lazy_module("runner.app.draft.draft_checks")
     drafting = lazy_module("runner.app.draft.drafting")
     forge_http = lazy_module("runner.bridge.forge_http")
@@ -37,7 +36,7 @@ else:
     read = lazy_module("runner.repo.read")
     rehearsal = lazy_module("runner.bridge.rehearsal")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   GH_TOKEN=… runner bridge github --repo acme/shop            one round
   GH_TOKEN=… runner bridge github --repo acme/shop --follow   until it is ended
@@ -52,10 +51,8 @@ _SHORTEST_POLL = 1
 _ADDRESS = re.compile(r"(?:https://|ssh://git@|git@)github\.com[/:]([^/\s]+/[^/\s]+?)(?:\.git)?/?")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner bridge` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("forge", choices=("github",), help="whose API it is")
     add("--repo", default="", metavar="OWNER/NAME", help="(default: by the remote's address)")
@@ -91,7 +88,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.dry_run:
         return _rehearse(project, api, token, name, asked)
     forge = github.GitHub(forge_http.ForgeHttp(api, token), name)
-    with draft.open_console(project, is_quiet=True) as (observer, asker):
+    with open_console(project, is_quiet=True) as (observer, asker):
         _require_trust(project, given, asker)
         bridge = bridge_round.Bridge(
             project, forge, asked, lambda line: print(line, flush=True), observer
@@ -108,7 +105,7 @@ def _rehearse(project: Project, api: str, token: str, name: str, asked: BridgeRe
 
     forge = rehearsal.Rehearsal(rehearsal.RehearsalHttp(api, token, tell=tell), name)
     forge.login = forge.find_login()
-    with draft.open_console(project, is_quiet=True) as (observer, _):
+    with open_console(project, is_quiet=True) as (observer, _):
         return bridge_round.Bridge(project, forge, asked, tell, observer).rehearse()
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     attempts = lazy_module("runner.app.answer.attempts")
 
-_EPILOG = """\
+EXAMPLES = """\
 What the attempt has written so far is kept on a branch draft/TASK-…, without what the secret scan
 or the path rules refuse. The task is BLOCKED until `runner approve` lets it begin anew; the run
 goes on with the others.
@@ -29,10 +29,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner cancel` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
 
 

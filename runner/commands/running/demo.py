@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from pathlib import Path
@@ -14,13 +13,14 @@ from runner.lazy_module import lazy_module
 from runner.text.display import display
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from runner.app.build import new_project
 else:
     new_project = lazy_module("runner.app.build.new_project")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner demo               in a new folder of the system's temporary ones
   runner demo try-it        in this one, which must not be there yet
@@ -45,10 +45,8 @@ Your own project: runner init, in a git repository.
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner demo` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where it is built; made anew")
 
 
@@ -58,11 +56,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     new_project.begin_demo(folder, environ)
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
-    parser = argparse.ArgumentParser()
-    run.arguments(parser, "run")
     alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do
     # one after the other, so that it is told the same every time
-    code = run.execute(parser.parse_args(["--jobs", "1", "--review", "off"]), alone)
+    code = run.run_words(("--jobs", "1", "--review", "off"), alone)
     if code is not ExitCode.REGRESSION:
         return code
     print(_AFTER.format(folder=display(str(folder))), end="")

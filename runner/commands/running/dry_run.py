@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from runner.app.build.task_trial import TrialResult
     from runner.commands.running import run_options
     from runner.model import Change
-    from runner.report import documents
 else:
-    documents = lazy_module("runner.report.documents")
     run_options = lazy_module("runner.commands.running.run_options")
     saved_file = lazy_module("runner.app.build.saved_file")
     task_trial = lazy_module("runner.app.build.task_trial")

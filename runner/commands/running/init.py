@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     new_project = lazy_module("runner.app.build.new_project")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   mkdir hello && cd hello && git init && runner init
   runner                          then builds it
@@ -28,10 +28,9 @@ _AGENTS = """\
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner init` takes."""
-    del name
-    parser.epilog = _EXAMPLES
+    del parser
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:

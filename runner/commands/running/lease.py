@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     lease_use = lazy_module("runner.app.inspect.lease_use")
 
-_EPILOG = """\
+EXAMPLES = """\
 With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
 and each landing moves the remote's branch first: of two clones one builds, the other ends with
 exit 6. A lease that nobody renewed for `lease_seconds` is taken over by itself.
@@ -31,10 +31,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner lease` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument("--take", action="store_true", help="take it for the next run here")
     parser.add_argument("--reason", default="", metavar="WHY", help="why it is taken; recorded")
     parser.add_argument("--yes", action="store_true", help="in CI: it is meant")

@@ -19,7 +19,7 @@ else:
     calls = lazy_module("runner.mcp_server.calls")
     server = lazy_module("runner.mcp_server.server")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   claude mcp add runner -- runner mcp
   codex mcp add runner -- runner mcp
@@ -27,10 +27,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner mcp` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--folder", metavar="PATH", help="the project, where it is not this folder")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 

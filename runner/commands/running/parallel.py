@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     command_batch = lazy_module("runner.app.build.command_batch")
 
-_EPILOG = """\
+EXAMPLES = """\
 The command runs once for each task, in the sandbox, in a scratch tree that shows HEAD: what it
 writes is kept nowhere, and what is not committed is not seen. Each gets RUNNER_TASK, RUNNER_SLOT,
 RUNNER_PORT_BASE and TMPDIR of its own, the network that its task asks for, and the secrets that
@@ -34,10 +34,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner parallel` takes; every word also with one dash."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("-tasks", "--tasks", default="", metavar="IDS", help="ids with commas between them")
     add("-cmd", "--cmd", default="", metavar="COMMAND", help="what to run, by /bin/sh -c")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     leftovers = lazy_module("runner.app.artifacts.leftovers")
 
-_EPILOG = """\
+EXAMPLES = """\
 What goes: logs of attempts at tasks that are DONE, draft branches that are merged or whose task is
 over, scratch trees that nobody used, and objects that workers of a cluster kept. What stays: the
 logs that evidence names, everything of an open task, what is still to be stored as an artifact,
@@ -35,10 +35,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner prune` takes."""
-    del name
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--older-than", required=True, metavar="AGE", help="such as 90d, 12w or 36h"
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.commands.running.run_options import (
+    EXAMPLES,
     arguments,
     console_of,
     make_flags,
@@ -20,29 +21,43 @@ from runner.project import Project
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from runner.app.build import branch_choice, outlook, run_summary, saved_file
+    from runner.app.build import (
+        beside_run,
+        branch_choice,
+        outlook,
+        run_reports,
+        run_summary,
+        saved_file,
+    )
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
-    from runner.commands.running import delivery_start, dry_run, export_results, serve
+    from runner.commands.running import dry_run
     from runner.report import documents, summary
     from runner.report.console import Console
     from runner.terminal import terminal_review, watch
 else:
+    argparse = lazy_module("argparse")
     documents = lazy_module("runner.report.documents")
     dry_run = lazy_module("runner.commands.running.dry_run")
-    delivery_start = lazy_module("runner.commands.running.delivery_start")
-    export_results = lazy_module("runner.commands.running.export_results")
+    beside_run = lazy_module("runner.app.build.beside_run")
+    run_reports = lazy_module("runner.app.build.run_reports")
     outlook = lazy_module("runner.app.build.outlook")
     run_summary = lazy_module("runner.app.build.run_summary")
     saved_file = lazy_module("runner.app.build.saved_file")
-    serve = lazy_module("runner.commands.running.serve")
     summary = lazy_module("runner.report.summary")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     watch = lazy_module("runner.terminal.watch")
     branch_choice = lazy_module("runner.app.build.branch_choice")
 
-__all__ = ["arguments", "execute"]
+__all__ = ["EXAMPLES", "arguments", "execute"]
+
+
+def run_words(words: Sequence[str], environ: Mapping[str, str]) -> ExitCode:
+    """Build as if `runner run` had been called with these words."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    return execute(parser.parse_args(words), environ)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -56,11 +71,20 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     def tell(link: str) -> None:
         print(f"page: {link}", file=sys.stderr, flush=True)
 
-    with serve.page_beside_run(given, environ, tell) as stay:
+    with beside_run.page_beside_run(given.task_graph or "", environ, tell) as wait:
         ended = _build_once_or_watch(given, environ)
-        if ended is not ExitCode.INTERRUPTED:
-            stay()
+        if ended is not ExitCode.INTERRUPTED and sys.stderr.isatty():
+            _leave_open(wait)
     return ended
+
+
+def _leave_open(wait: Callable[[], object]) -> None:
+    """Let who looks at the page go on with it, until Ctrl-C."""
+    print("the page stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+    try:
+        wait()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
 
 
 def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
@@ -137,15 +161,19 @@ def _show_preview(
 def _build(
     given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
 ) -> ExitCode:
-    exports = export_results.Exports.of(given, project.environ)
+    exports = run_reports.Exports(
+        junit=Path.cwd() / given.junit if given.junit else None,
+        sarif=Path.cwd() / given.sarif if given.sarif else None,
+        github=project.environ if project.environ.get("GITHUB_ACTIONS") == "true" else None,
+    )
     if project.settings.has_doors:
-        delivery_start.start_beside_run(project, console.say)
+        beside_run.start_delivery(project, console.say)
 
     def tell(result: BuildResult) -> None:
         _print_summary(result, as_json=given.json)
-        exports.write(project, result)
+        exports.write(project, result, _tell_step)
 
-    observer = export_results.RunObserver(console, exports.listener)
+    observer = run_reports.RunObserver(console, exports.listener)
     asker = terminal_review.find_asker(console, project.environ)
     return build(project, request, observer, asker, tell).code
 
@@ -167,3 +195,8 @@ def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
         )
     else:
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
+
+
+def _tell_step(line: str) -> None:
+    """What a CI server reads in the step's log."""
+    print(line, file=sys.stderr)

@@ -22,7 +22,7 @@ else:
     live = lazy_module("runner.report.live")
     saved_file = lazy_module("runner.app.build.saved_file")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner                      build everything that is ready
   runner run TASK-003         that task, and what it depends on
@@ -37,10 +37,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner run` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     add = parser.add_argument
     which = parser.add_argument_group("which tasks").add_argument
     which("ids", nargs="*", metavar="ID", help="these, with what they depend on")

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,24 +16,21 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from runner.commands.team import team_store
     from runner.config import paths
-    from runner.process import own_command
-    from runner.process.own_command import OwnCommand
     from runner.serve import listener, webhook
     from runner.team import build_queue, store_engine
 else:
     listener = lazy_module("runner.serve.listener")
-    own_command = lazy_module("runner.process.own_command")
     paths = lazy_module("runner.config.paths")
     team_store = lazy_module("runner.commands.team.team_store")
     build_queue = lazy_module("runner.team.build_queue")
     store_engine = lazy_module("runner.team.store_engine")
     webhook = lazy_module("runner.serve.webhook")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   runner serve                      prints a link; open it in a browser on this machine
   runner serve --also ../other      more builds on one page
@@ -45,15 +41,11 @@ examples:
 It listens on this machine alone. Builds begun from it go on when it ends.
 """
 _PORTS = 65_536
-_SECONDS_TO_START = 30.0
 _SECONDS_TO_HEAR = 1.0
-_LONGEST_MESSAGE = 2000
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner serve` takes."""
-    del name
-    parser.epilog = _EXAMPLES
     parser.add_argument("--port", type=int, default=0, metavar="N", help="(default: a free one)")
     parser.add_argument(
         "--also", action="append", default=[], metavar="PATH", help="another project's folder, too"
@@ -140,56 +132,3 @@ def _end_with_input() -> None:
     while True:  # the first may come before the server listens for it
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_SECONDS_TO_HEAR)
-
-
-# --- beside a run -------------------------------------------------------------------------
-
-
-@contextmanager
-def page_beside_run(
-    given: argparse.Namespace, environ: Mapping[str, str], tell: Callable[[str], None]
-) -> Iterator[Callable[[], None]]:
-    """A server for as long as a run goes on; `tell` hears its link.
-
-    It ends with us, however we end: its standard input is a pipe that only we hold. What is given
-    waits until it is ended by Ctrl-C. Raises RunnerError where it does not start.
-    """
-    words = ["serve", "--until-closed"]
-    words += ["--task-graph", given.task_graph] if given.task_graph else []
-    reading, writing = os.pipe()
-    with os.fdopen(writing, "wb"), os.fdopen(reading, "rb") as heard:
-        server = own_command.OwnCommand(words, Path.cwd(), environ, stdin=heard)
-        try:
-            tell(_link_of(server))
-            yield lambda: _stay(server)
-        finally:
-            server.end()
-            server.forget()
-
-
-def _link_of(server: OwnCommand) -> str:
-    until = time.monotonic() + _SECONDS_TO_START
-    while time.monotonic() < until:
-        ended = server.wait(0.05) is not None
-        said, errors = server.read(_LONGEST_MESSAGE)
-        if said.endswith(b"\n"):
-            return said.decode().strip()
-        if ended:
-            lines = [*errors.decode("utf-8", "replace").splitlines(), "it says nothing"]
-            hints = [line.strip() for line in lines if line.strip().startswith("hint: ")]
-            raise RunnerError(
-                f"the page did not start: {lines[0].removeprefix('runner: ')}",
-                hint=hints[0].removeprefix("hint: ") if hints else "run without --serve",
-            )
-    raise RunnerError("the page did not start in time", hint="run without --serve")
-
-
-def _stay(server: OwnCommand) -> None:
-    """Leave the page open for who looks at it, until Ctrl-C; nothing without a terminal."""
-    if not sys.stderr.isatty():
-        return
-    print("the page stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
-    try:
-        server.wait()
-    except KeyboardInterrupt:
-        print(file=sys.stderr)

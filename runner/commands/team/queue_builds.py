@@ -23,7 +23,7 @@ else:
     store_engine = lazy_module("runner.team.store_engine")
 
 _VERBS = ("list", "show", "cancel", "retry", "approve", "reject")
-_EPILOG = """\
+EXAMPLES = """\
 A worker (`runner worker`) builds it on a branch of its own, feature/<short id>, pushed as it goes.
 A repository that is called like a verb is queued by `runner queue -- list`.
 
@@ -41,10 +41,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner queue` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("what", help="a repository, or list, show, cancel, retry, approve, reject")
     add("more", nargs="*", metavar="ID", help="the build, and for an answer its task; or a wish")

@@ -20,7 +20,7 @@ else:
     repository_list = lazy_module("runner.team.repository_list")
     store_engine = lazy_module("runner.team.store_engine")
 
-_EPILOG = """\
+EXAMPLES = """\
 Whether it can be reached is tried at once, with your own login; whoever builds it needs one, too.
 --credential NAME names a variable of the worker's environment with a token for an https address.
 
@@ -31,10 +31,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner repo` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("verb", choices=("add", "list", "check", "remove"), help="what is to be done")
     add("what", nargs="?", default="", metavar="URL|NAME", help="the address, later its name")

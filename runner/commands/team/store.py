@@ -27,7 +27,7 @@ else:
     store_engine = lazy_module("runner.team.store_engine")
     tables = lazy_module("runner.team.tables")
 
-_EPILOG = """\
+EXAMPLES = """\
 Without --store it is a file of SQLite in your state folder, for this machine alone; several
 machines share one of PostgreSQL: `store = "postgresql://runner@db/runner"` in your own settings.
 
@@ -47,10 +47,8 @@ and what is in clones; a build that is tried again has its journal copied again.
 _VERBS = ("init", "backup", "restore", "rebuild", "check", "prune")
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner store` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("verb", choices=_VERBS, help="what is to be done")
     add("file", nargs="?", default="", metavar="FILE", help="of backup and restore")

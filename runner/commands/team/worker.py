@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     worker_round = lazy_module("runner.team.worker_round")
 
-_EPILOG = """\
+EXAMPLES = """\
 It claims a build, clones its repository, takes the lease of its branch in the remote, and runs
 the ordinary `runner run` there, as a process of its own. Commands run in the sandbox, as you.
 SIGTERM hands the build back and ends it with exit 0; what landed stays on the build's branch.
@@ -37,10 +37,8 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner worker` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("--trust", action="store_true", help="run the commands of all registered repositories")
     add("--tags", default="", metavar="A,B", help="what this machine offers")

@@ -1,0 +1,244 @@
+"""What `change`, `undo`, `replay` and `commit-by-task` say: lines for a person, and documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Status
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import plural, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.app.change.commit_writes import CommittedWrites
+    from runner.app.change.rebuild import RebuiltStep, Step
+    from runner.app.change.transaction import RecordedChange, Replayed, Undone
+    from runner.history.change import Change
+    from runner.history.replay import Replay
+
+_SHOWN = 20
+"""Names and files that are listed one by one."""
+
+
+# --- change -------------------------------------------------------------------------------
+
+
+def change_preview(seen: Change) -> Iterator[str]:
+    """What it would make STALE, and what it would cost."""
+    if seen.stale:
+        yield f"{plural(len(seen.stale), 'task')} would become STALE:"
+    for one in seen.stale:
+        tests = f"; runs again: {', '.join(map(display, one.tests))}" if one.tests else ""
+        yield f"  {display(one.id)} {display(one.title)}: {display(one.reason)}{tests}"
+    for noted in seen.noted:
+        yield f"{display(noted.id)} is {noted.status}: {_describe_note(noted.id, noted.status)}"
+    if seen.stale:
+        yield f"cost by past attempts: {_cost(seen)}"
+
+
+def _describe_note(id_: str, status: Status) -> str:
+    if status is Status.BLOCKED:
+        return f"it gets the note and stays BLOCKED; runner approve {id_} has it tried again"
+    if status is Status.STALE:
+        return f"it gets the note; runner approve {id_} has it built again"
+    return "it gets the note"
+
+
+def _cost(seen: Change) -> str:
+    known = [one for one in seen.stale if one.seconds]
+    unknown = len(seen.stale) - len(known)
+    more = f", and {plural(unknown, 'task')} that nobody timed" if unknown else ""
+    return f"{seen.seconds:.1f} s{more}" if known else "not known"
+
+
+def change_lines(told: RecordedChange) -> Iterator[str]:
+    """What was recorded, and what to type next."""
+    seen, number = told.change, told.number
+    if not number:
+        yield "nothing was recorded"
+        return
+    yield f"CHANGE-{number:03d} recorded"
+    named = [one.id for one in seen.stale if not one.via]
+    yield f"next: runner review; runner approve {' '.join(named)}" if named else "next: runner"
+    if named and len(seen.stale) > len(named):
+        yield "what is behind that is only proven again then, if it offers what it did"
+
+
+def change_document(told: RecordedChange) -> str:
+    """The document `change`."""
+    seen, number = told.change, told.number
+    return document(
+        "change",
+        recorded=bool(number),
+        change=f"CHANGE-{number:03d}" if number else None,
+        text=seen.text,
+        tasks=seen.tasks,
+        stale=seen.stale,
+        noted=seen.noted,
+        seconds=round(seen.seconds, 3),
+    )
+
+
+# --- undo ---------------------------------------------------------------------------------
+
+
+def undo_lines(done: Undone) -> Iterator[str]:
+    """What was taken back, or would be, and what that makes of other tasks."""
+    back, count = done.back, plural(len(done.back.changes), "file")
+    yield from (f"{change.action} {display(change.path)}" for change in back.changes)
+    for held in back.tasks[1:]:
+        yield f"PENDING {display(held)} — its held change is let go; the draft of it stays"
+    yield from (f"STALE {display(one.task)} — {display(one.reason)}" for one in back.stale)
+    name = display(back.tasks[0])
+    if done.commit:
+        yield f"{name} undone as {short(done.commit)} ({count}); it is PENDING"
+    else:
+        yield f"{name} would be undone ({count}); nothing was done"
+
+
+def undo_document(done: Undone) -> str:
+    """The document `undo`."""
+    back = done.back
+    return document(
+        "undo",
+        task=back.tasks[0],
+        commit=done.commit or None,
+        done=bool(done.commit),
+        files=[{"path": one.path, "action": str(one.action)} for one in back.changes],
+        stale=[{"id": one.task, "note": one.reason, "via": one.via} for one in back.stale],
+    )
+
+
+# --- replay -------------------------------------------------------------------------------
+
+
+def replay_preview(seen: Replay) -> Iterator[str]:
+    """What going back would do."""
+    back = seen.back
+    yield f"back to {short(seen.checkpoint)}:"
+    yield f"  {plural(len(back.tasks), 'task')} PENDING again: {_first(back.tasks)}"
+    yield f"  {plural(len(back.changes), 'file')} as they were then:"
+    yield from (f"    {one.action} {display(one.path)}" for one in back.changes[:_SHOWN])
+    if len(back.changes) > _SHOWN:
+        yield f"    … and {len(back.changes) - _SHOWN} more"
+    if seen.by_hand:
+        yield f"  {plural(len(seen.by_hand), 'commit')} by hand since then: their files stay"
+    yield f"  the head of now is kept as refs/runner/{back.kept}"
+
+
+def _first(names: tuple[str, ...]) -> str:
+    shown = ", ".join(display(name) for name in names[:_SHOWN])
+    return shown + (" …" if len(names) > _SHOWN else "") if names else "none"
+
+
+def replay_lines(done: Replayed) -> Iterator[str]:
+    """What was done, or would be."""
+    seen, back, commit = done.replay, done.replay.back, done.commit
+    if seen.nothing:
+        yield f"nothing came after {short(seen.checkpoint)}"
+    elif not commit:
+        yield from replay_preview(seen)
+        yield "nothing was done"
+    else:
+        tasks, files = plural(len(back.tasks), "task"), plural(len(back.changes), "file")
+        yield f"back to {short(seen.checkpoint)} as {short(commit)}: {tasks} PENDING, {files}"
+        yield f"the head of before is kept as refs/runner/{display(back.kept)}"
+        yield "next: runner run --reuse (lands recorded work again), or runner"
+
+
+def replay_document(done: Replayed) -> str:
+    """The document `replay`."""
+    seen, back, commit = done.replay, done.replay.back, done.commit
+    return document(
+        "replay",
+        checkpoint=seen.checkpoint,
+        done=bool(commit),
+        commit=commit or None,
+        pending=back.tasks,
+        files=[{"path": one.path, "action": str(one.action)} for one in back.changes],
+        by_hand=[one.commit for one in seen.by_hand],
+        kept=f"refs/runner/{back.kept}" if commit else None,
+    )
+
+
+def rebuild_lines(found: Sequence[RebuiltStep], steps: int) -> Iterator[str]:
+    """Whether all of so many steps is identical; where it is not, the first one that diverges."""
+    last = found[-1]
+    for one in found:
+        if one.unproven:
+            yield f"{_name(one.step)}: bytes compared, not proven: {display(one.unproven)}"
+    if last.divergence:
+        yield f"{_name(last.step)} diverges: {display(last.divergence)}"
+        yield from (f"  {display(line)}" for line in last.detail.splitlines()[-8:])
+        yield f"{len(found) - 1} of {plural(steps, 'step')} before it identical"
+        return
+    seconds = _seconds(found)
+    yield (
+        f"identical: {plural(steps, 'step')} rebuilt in {seconds:.1f} s "
+        f"({seconds / steps:.3f} s each), no implementer called"
+    )
+
+
+def rebuild_document(found: Sequence[RebuiltStep], steps: int) -> str:
+    """The document `verify` of a replay."""
+    last = found[-1]
+    return document(
+        "verify",
+        identical=not last.divergence,
+        implementer_calls=0,
+        steps=steps,
+        seconds=_seconds(found),
+        divergence=last if last.divergence else None,
+        verified=found,
+    )
+
+
+def _seconds(found: Sequence[RebuiltStep]) -> float:
+    return round(sum(one.seconds for one in found), 3)
+
+
+def _name(step: Step) -> str:
+    return f"{display(step.task)} attempt {step.attempt} ({short(step.commit)})"
+
+
+# --- commit-by-task -----------------------------------------------------------------------
+
+
+def commit_lines(writes: CommittedWrites) -> Iterator[str]:
+    """A commit a task with its files, and what is left as it is."""
+    found = writes.grouped
+    for group, commit in zip(found.groups, _commits_of(writes), strict=True):
+        name = f"{display(group.task)} {display(writes.titles.get(group.task, ''))}".strip()
+        yield f"{short(commit) or 'would commit'} {name}: {plural(len(group.changes), 'file')}"
+        yield from (f"  {change.action} {display(change.path)}" for change in group.changes)
+    for path, task in found.joined:
+        yield f"{display(path)}: only its last bytes are kept, so all of it is {display(task)}'s"
+    for path, reason in found.left:
+        yield f"left as it is: {display(path)} ({display(reason)})"
+    if not found.groups:
+        yield "nothing is logged that is not committed"
+
+
+def commit_document(writes: CommittedWrites) -> str:
+    """The document `commit-by-task`."""
+    found = writes.grouped
+    return document(
+        "commit-by-task",
+        done=bool(writes.commits),
+        commits=[
+            {
+                "task": group.task,
+                "commit": commit or None,
+                "files": [change.path for change in group.changes],
+            }
+            for group, commit in zip(found.groups, _commits_of(writes), strict=True)
+        ],
+        left=[{"path": path, "reason": reason} for path, reason in found.left],
+        joined=[{"path": path, "task": task} for path, task in found.joined],
+    )
+
+
+def _commits_of(writes: CommittedWrites) -> tuple[str, ...]:
+    return writes.commits or ("",) * len(writes.grouped.groups)

@@ -1,0 +1,187 @@
+"""A process that tells one source's events to the doors that a person's own settings name.
+
+A process of its own, since nothing that goes out may slow or break a build: a run starts one
+beside itself, in another session and with the lowest priority, and never waits for it. It follows
+the journal and ends a little after the run; what was not acknowledged by then is told by the next
+run's, or by one that a person or a service keeps running (`--follow`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.errors import ExitCode, RunnerError
+from runner.outward.delivery import DoorWork, Patience, deliver
+from runner.outward.nats_door import NatsDoor
+from runner.outward.otlp_work import OtlpWork
+from runner.outward.told_cursors import ToldFile, require_alone
+from runner.outward.webhook_door import WebhookDoor, find_key
+from runner.process.platform import process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.outward.delivery import Work
+    from runner.outward.outbox import Outbox
+    from runner.project import Project
+
+_PATIENCE = 60.0
+"""Seconds for which a receiver that is away is tried once nothing more is to come."""
+_TURN = 0.5
+_LOWEST = 19
+
+
+class Source(NamedTuple):
+    """Whose events are told, and to whom."""
+
+    works: list[Work]
+    cursors: Path
+    is_idle: Callable[[], bool]
+    """Whether no run goes on there."""
+
+
+def tell_source(
+    source: Source, tell: Callable[[str], None], *, follow: bool = False, beside: int = 0
+) -> ExitCode:
+    """Tell all that is there, or go on until ended, or until the run `beside` it is over.
+
+    Raises RunnerError where another process tells them, and where not all was told.
+    """
+    stop = threading.Event()
+    is_over = (lambda: False) if follow else (lambda: True)
+    if beside:
+        with contextlib.suppress(OSError):
+            os.nice(_LOWEST)
+        is_over = _is_run_over(source.is_idle, beside)
+    told = ToldFile(source.cursors)
+    with _lock(told, stop, is_over, waits=bool(beside)) as is_ours, _signals(stop) as ended_by:
+        if not is_ours:
+            for work in source.works:
+                work.close()
+            if beside:
+                return ExitCode.OK
+        require_alone(is_ours=is_ours, where=told.path)
+        behind = deliver(source.works, told, Patience(stop, is_over, _PATIENCE), tell)
+    if ended_by == [signal.SIGINT]:
+        return ExitCode.INTERRUPTED
+    if behind and not follow:
+        names = ", ".join(behind)
+        hint = "what is left is told by the next run, or by runner events --deliver"
+        raise RunnerError(f"not all was told: {names}", hint=hint, code=ExitCode.FAILED)
+    return ExitCode.OK
+
+
+@contextlib.contextmanager
+def _lock(
+    told: ToldFile, stop: threading.Event, is_over: Callable[[], bool], *, waits: bool
+) -> Iterator[bool]:
+    """The lock; beside a run it is waited for: who has it may be about to end with another run."""
+    while True:
+        with told.lock() as is_ours:
+            if is_ours or not waits or is_over():
+                yield is_ours
+                return
+        stop.wait(_TURN)
+
+
+@contextlib.contextmanager
+def _signals(stop: threading.Event) -> Iterator[list[int]]:
+    """SIGTERM and Ctrl-C end it between two events."""
+    heard: list[int] = []
+
+    def hear(number: int, _frame: object) -> None:
+        heard.append(number)
+        stop.set()
+
+    before = {one: signal.signal(one, hear) for one in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield heard
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _is_run_over(is_idle: Callable[[], bool], pid: int) -> Callable[[], bool]:
+    """Whether the run is over beside which this goes on: it had the lock, or is gone."""
+    seen = False
+
+    def ask() -> bool:
+        nonlocal seen
+        idle = is_idle()
+        seen = seen or not idle
+        found = process(pid)
+        return idle and (seen or found is None or not found.alive)
+
+    return ask
+
+
+# --- the doors ----------------------------------------------------------------------------
+
+
+def require_doors(settings: Settings) -> None:
+    """Raise RunnerError where nobody is to be told anything."""
+    if not settings.has_doors:
+        raise RunnerError(
+            "nobody is to be told anything",
+            hint='events = "nats://HOST:4222", webhook = "https://…" or [telemetry] otlp ='
+            ' "http://HOST:4318" in your own settings',
+        )
+
+
+def describe_doors(source: Source) -> tuple[bool, list[dict[str, object]]]:
+    """Whether a process tells them now, and how far each receiver was told."""
+    told = ToldFile(source.cursors)
+    known = {one.door: one for one in told.list_told()}
+    with told.lock() as is_free:
+        going_on = not is_free
+    rows: list[dict[str, object]] = []
+    for work in source.works:
+        one = known.get(work.name)
+        rows.append(
+            {
+                "name": work.name,
+                "address": work.shown,
+                "events": one.events if one else 0,
+                "last": (one.last if one else "") or None,
+                "fault": (one.fault if one else "") or None,
+                "since": (one.since if one else "") or None,
+                "tries": one.tries if one else 0,
+            }
+        )
+        work.close()
+    return going_on, rows
+
+
+def open_works(
+    settings: Settings,
+    environ: Mapping[str, str],
+    outbox: Callable[[], Outbox],
+    project: Project | None,
+) -> list[Work]:
+    """What there is to be done, each with an outbox of its own. Raises RunnerError.
+
+    Traces are drawn from a folder's journal alone: each of a team's workers draws its own.
+    """
+    found: list[Work] = []
+    if settings.events:
+        token = environ.get(settings.events_key_env, "") if settings.events_key_env else ""
+        found.append(DoorWork(NatsDoor(settings.events, settings.events_days, token), outbox()))
+    if settings.webhook:
+        key = find_key(settings.webhook_key_env, environ)
+        found.append(DoorWork(WebhookDoor(settings.webhook, key), outbox()))
+    if settings.telemetry_otlp and project is not None:
+        where = (settings.telemetry_otlp, project.journal_path, project.root.name)
+        found.append(OtlpWork(*where, content=settings.telemetry_content))
+    return found
+
+
+def cursors_path(state: Path, source: str) -> Path:
+    """Where the cursors of a source are kept: a folder's path, or a store's address."""
+    return state / "told" / f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.sqlite"
