@@ -78,6 +78,8 @@ class Project:
     places: Places
     loaded: Loaded
     _outline: tuple[bytes, Outline] | None = None
+    _plan: tuple[bytes, Plan] | None = None
+    _state: tuple[tuple[int, ...] | None, RunState] | None = None
 
     @classmethod
     def open(
@@ -150,7 +152,18 @@ class Project:
 
     def state(self) -> RunState:
         """The journal, folded; a journal that does not exist is an empty one."""
-        return load_state(self.journal_path, self.cache)
+        mark = self._journal_mark()
+        if self._state is None or mark is None or self._state[0] != mark:
+            self._state = (mark, load_state(self.journal_path, self.cache))
+        return self._state[1]
+
+    def _journal_mark(self) -> tuple[int, ...] | None:
+        """Tells one reading of the journal from the next: it only grows, or is another file."""
+        try:
+            found = self.journal_path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def outline(self) -> Outline:
         """The plan's statuses and dependencies, from the cache where it was seen before."""
@@ -175,8 +188,11 @@ class Project:
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
-        plan = cache.load_plan(data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes)
-        return self.with_literals(plan)
+        if self._plan is None or self._plan[0] != data:
+            prefixes = self.settings.id_prefixes
+            found = cache.load_plan(data, self.plan_path, self.cache, prefixes=prefixes)
+            self._plan = (data, self.with_literals(found))
+        return self._plan[1]
 
     def with_literals(self, plan: Plan) -> Plan:
         """The plan, with every path that is a file here taken as it stands."""

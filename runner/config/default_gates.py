@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import GateSpec
 
 if TYPE_CHECKING:
@@ -35,12 +36,12 @@ _RUN = {
     "yarn": "yarn run --silent",
     "bun": "bun run --silent",
 }
-_CALL = re.compile(r"(?:npm|pnpm|yarn|bun)(?: -s| --silent)* run(?: -s| --silent)* ([\w:.-]+)")
-_WRITES_NOTHING = re.compile(r" --noEmit\b(?! false)")
+_CALL = regex(r"(?:npm|pnpm|yarn|bun)(?: -s| --silent)* run(?: -s| --silent)* ([\w:.-]+)")
+_WRITES_NOTHING = regex(r" --noEmit\b(?! false)")
 _HOOKED = frozenset({"npm", "bun"})
 """Managers that run `pretest` and `posttest` with `test`."""
-_SWALLOWS = re.compile(r"[;|\n]|(?<!&)&(?!&)")
-_PLACEHOLDER = re.compile(r"echo .*no test specified.* exit 1\s*")
+_SWALLOWS = regex(r"[;|\n]|(?<!&)&(?!&)")
+_PLACEHOLDER = regex(r"echo .*no test specified.* exit 1\s*")
 """What `npm init` writes as the test script of a package without tests."""
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from runner.config.paths import SETTINGS_FILE
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -165,9 +166,9 @@ def _read(path: Path) -> bytes:
 
 _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
-_HEADER = re.compile(rf"^[ \t]*\[\[?[ \t]*({_DOTTED})[ \t]*\]")
-_PAIR = re.compile(rf"^[ \t]*({_DOTTED})[ \t]*=(.*)")
-_ONE_KEY = re.compile(_KEY)
+_HEADER = regex(rf"^[ \t]*\[\[?[ \t]*({_DOTTED})[ \t]*\]")
+_PAIR = regex(rf"^[ \t]*({_DOTTED})[ \t]*=(.*)")
+_ONE_KEY = regex(_KEY)
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:

@@ -6,10 +6,10 @@ where that is neither 80 nor 443 (`registry.example.org:4873`).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +29,9 @@ DEFAULT = (
 """Hosts that serve packages which anybody may publish and everybody may read. Hosts that keep
 other things too (code hosts, storage of clouds) are left to the person's settings."""
 PORTS = (80, 443)
-_ENTRY = re.compile(r"(?:\*?\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::[1-9][0-9]{0,4})?")
-_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-_LITERAL = re.compile(r"[0-9.]+|0x[0-9a-f.x]*|.*:.*")
+_ENTRY = regex(r"(?:\*?\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::[1-9][0-9]{0,4})?")
+_NAME = regex(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_LITERAL = regex(r"[0-9.]+|0x[0-9a-f.x]*|.*:.*")
 _LARGEST = 65535
 
 

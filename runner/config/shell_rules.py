@@ -20,6 +20,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ class Word:
 _SIGNS = frozenset(";|&`$<>\n()")
 _ALL = frozenset({"*", "**"})
 _ORDER = tuple(Permit)
-_RUNS = re.compile(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
+_RUNS = regex(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
 """Names of tools that run commands: `Bash`, `run_shell_command`, `exec_command`, `local_shell`."""
 
 
@@ -144,18 +145,18 @@ def _matches(text: str, rule: Permission) -> bool:
 
 # POSIX 2.2.1: a backslash and the line's end are taken away before words are told apart, so
 # `gi\⏎t` is one word. Escapes are read in pairs: behind `\\` the line's end is a line's end.
-_CONTINUED = re.compile(r"\\.", re.DOTALL)
-_OPERATORS = re.compile(r"\A[;&|\n()]+\Z")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
-_INNER = re.compile(r"\$\(|`|<\(|>\(")
+_CONTINUED = regex(r"\\.", re.DOTALL)
+_OPERATORS = regex(r"\A[;&|\n()]+\Z")
+_ASSIGNED = regex(r"[A-Za-z_]\w*\+?=")
+_INNER = regex(r"\$\(|`|<\(|>\(")
 _WRAPPERS_WORDS = """
 sudo doas env command exec nohup time nice ionice stdbuf setsid xargs timeout busybox caffeinate
 builtin eval then do else if while until ! { chroot unshare strace watch parallel
 """
 _WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 """Words in front of the command that really runs."""
-_SHELLS = re.compile(r"(?:\S*/)?(?:ba|da|z|k|a|fi)?sh\Z")
-_SCRIPT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*\Z")
+_SHELLS = regex(r"(?:\S*/)?(?:ba|da|z|k|a|fi)?sh\Z")
+_SCRIPT = regex(r"-[a-zA-Z]*c[a-zA-Z]*\Z")
 _LONGEST, _DEEPEST, _MOST = 100_000, 6, 500
 
 

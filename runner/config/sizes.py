@@ -6,7 +6,9 @@ import math
 import re
 from functools import lru_cache
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])i?B?|B)?", re.IGNORECASE)
+from runner.lazy_pattern import regex
+
+_SIZE = regex(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])i?B?|B)?", re.IGNORECASE)
 _UNITS = "kmgt"
 _UNIT = 1024
 _SHOWN = ((4, "TB"), (3, "GB"), (2, "MB"))

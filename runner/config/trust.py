@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FILE = "trust.json"
 _LONGEST = 500
-_PLAIN = re.compile(r"[\w ./:=@,+-]+")
+_PLAIN = regex(r"[\w ./:=@,+-]+")
 """A command without quotes, redirections, expansions, or a second command."""
 _CODE = frozenset(("-c", "-e", "--eval", "-p", "eval", "exec", "env", "sudo", "rm", "curl", "wget"))
 """Words after which an argument is a program, or does harm by itself."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -18,10 +19,8 @@ else:
     decisions = lazy_module("runner.journal.decisions")
 
 PATH = "artifacts/build/DECISIONS.md"
-_HEADING = re.compile(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b.*$", re.MULTILINE)
-_FIELD = re.compile(
-    r"^[ \t>*_-]*(task|date)[ \t*_]*:[ \t*_]*(.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE
-)
+_HEADING = regex(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b.*$", re.MULTILINE)
+_FIELD = regex(r"^[ \t>*_-]*(task|date)[ \t*_]*:[ \t*_]*(.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _NOTHING = ("", "—", "-")
 _SHORTEST_NAME = 5
 """Letters of a file's name that is looked for without its folder: `a.py` is in any text."""

@@ -5,7 +5,6 @@ The text of the tests that a task is proven by: the files that its test contract
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +16,7 @@ from runner.errors import RunnerError
 from runner.impact.targets import target_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Kind, kind_of, moves_data
@@ -76,7 +76,7 @@ def _is_test(path: str) -> bool:
     return "test" in name.casefold() or "spec" in name.casefold()
 
 
-_SPAN = re.compile(r"`([^`\n]+)`")
+_SPAN = regex(r"`([^`\n]+)`")
 _MOST_ASKED = 12
 """Files of one task whose neighbours count in the index."""
 _MOST_FILES = 200

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runner.context.visibility import read_text
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.plan.markdown_table import read_sheet
 from runner.plan.patterns import Match, PatternIndex, pattern_id
 from runner.plan.source import BOM, line_end_of
@@ -160,8 +161,8 @@ INDEX = "PATTERN_INDEX.md"
 FOLDER = "patterns"
 HEAD = "| Pattern | Title | Domain | Stack | Keywords | File |"
 _COLUMNS = ("pattern", "title")
-_NUMBER = re.compile(r"PATTERN-(\d+)", re.IGNORECASE)
-_FROM = re.compile(r"^- Decision: DECISION-(\d+)\b", re.MULTILINE)
+_NUMBER = regex(r"PATTERN-(\d+)", re.IGNORECASE)
+_FROM = regex(r"^- Decision: DECISION-(\d+)\b", re.MULTILINE)
 
 
 def file_of(pattern: str) -> str:

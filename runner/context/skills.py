@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.text.display import display
 from runner.text.yaml_values import read_yaml
@@ -32,12 +33,12 @@ else:
 FILE = "SKILL.md"
 CHECK = "skills"
 BUILT_IN = Path(__file__).parent / "builtin_skills"
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_NAME = regex(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
 # Name, length and the folder of the same name are as the Agent Skills specification has them: a
 # skill that is taken here is taken by other agents, too.
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
 # A file that an editor of Windows saved may begin with a byte order mark, before the dashes.
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_FRONT = regex(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

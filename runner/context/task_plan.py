@@ -28,17 +28,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.model import Phase, TaskPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(.*\S)\s*")
-_TYPE = re.compile(r"\s*(?:[-*+]\s+)?\**(?:Task )?Type:?\**:?\s+(\S.*?)\s*", re.IGNORECASE)
-_FILES = re.compile(r"\**Files:?\**:?\s+(\S.*)", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:phase\s+)?\d+\s*[.:)\-\u2014\u2013]?\s*", re.IGNORECASE)
-_SPAN = re.compile(r"(`+) ?(.+?) ?\1(?!`)")
+_HEADING = regex(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
+_ITEM = regex(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(.*\S)\s*")
+_TYPE = regex(r"\s*(?:[-*+]\s+)?\**(?:Task )?Type:?\**:?\s+(\S.*?)\s*", re.IGNORECASE)
+_FILES = regex(r"\**Files:?\**:?\s+(\S.*)", re.IGNORECASE)
+_NUMBER = regex(r"(?:phase\s+)?\d+\s*[.:)\-\u2014\u2013]?\s*", re.IGNORECASE)
+_SPAN = regex(r"(`+) ?(.+?) ?\1(?!`)")
 _SECTIONS = {
     "steps": ("steps", "plan", "numbered"),
     "files": ("files", "output files", "changes"),

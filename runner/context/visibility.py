@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.writes.paths import check_path
@@ -31,7 +32,7 @@ _PRIVATE = (
 )
 
 
-_IS_PRIVATE = re.compile("|".join(map(translate, _PRIVATE)))
+_IS_PRIVATE = regex("|".join(map(translate, _PRIVATE)))
 
 
 def is_private(path: str) -> bool:

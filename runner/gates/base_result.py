@@ -21,6 +21,7 @@ from runner.gates.check_run import output_of, try_check
 from runner.gates.integrity.weaknesses import tests_in
 from runner.gates.result_parsers import complaints, parse_results
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity, Verdict
 from runner.plan.task_types import Extra, kind_of
 from runner.process.base import Ended
@@ -121,7 +122,7 @@ def _read(said: dict[str, object]) -> BaseResult | None:
     return None
 
 
-_NOT_THERE = re.compile(
+_NOT_THERE = regex(
     r"no rule to make target|missing script|no such file|can't open file|not found|no module named"
     r"|no tests ran|cannot find|couldn't read|enoent|does not exist|could not read package\.json"
     r"|no makefile",

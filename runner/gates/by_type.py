@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import Check, Proved
 from runner.gates.integrity.compare_tests import is_excused
 from runner.gates.test_paths import is_test_path
+from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 from runner.plan.task_types import Extra, kind_of, moves_data
 from runner.process.limits import Limits
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from runner.plan.task_types import Kind
 
 CHECK = "task-type"
-_OLD = re.compile(
+_OLD = regex(
     r"(?:\b|_)(?:old|older|existing|legacy|previous|before|upgrad\w*|backwards?|migrat\w*|compat\w*"
     r"|downgrad\w*|v\d+)(?:\b|_)",
     re.IGNORECASE,
 )
 """What a test that reads old data says of itself."""
-_TEST_NAME = re.compile(r"\b(?:def|func|fn|test|it|describe)\b[\s(\"'`]*([^\n]{0,200})")
+_TEST_NAME = regex(r"\b(?:def|func|fn|test|it|describe)\b[\s(\"'`]*([^\n]{0,200})")
 _LARGEST = 2_000_000
 
 

@@ -6,10 +6,12 @@ Code that only tells where it was called from, such as a logger, decides nothing
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 _FRAMES = frozenset(
@@ -132,25 +134,25 @@ def _decides(node: ast.expr, names: set[str]) -> bool:
 
 # --- JavaScript and Go ----------------------------------------------------------------
 
-_SCRIPT_READS = re.compile(
+_SCRIPT_READS = regex(
     r"\bnew\s+Error\([^()]*\)\s*\)?\s*\??\.stack\b|\barguments\.callee\.caller\b"
     r"|\bError\(\s*\)\s*\.stack\b"
 )
-_SCRIPT_FILLS = re.compile(r"\bError\.captureStackTrace\(\s*(?!this\b)(\w+)")
-_SCRIPT_LOOKS = re.compile(
+_SCRIPT_FILLS = regex(r"\bError\.captureStackTrace\(\s*(?!this\b)(\w+)")
+_SCRIPT_LOOKS = regex(
     r"\.(?:includes|match|indexOf|search|startsWith|endsWith|test|some)\(|[!=]==?(?!\s*(?:null|undefined)\b)"
 )
-_SCRIPT_PICKS = re.compile(r"\.(?:find|filter|map|findIndex)\(")
-_SCRIPT_ASKS = re.compile(r"\bif\s*\(|\bwhile\s*\(|\s\?\s|&&|\|\|")
-_SCRIPT_GIVES = re.compile(r"\b(?:const|let|var)\s+[\[{]?\s*(\w+)[^=]*=(?!=)|^\s*(\w+)\s*=(?!=)")
-_GO_READS = re.compile(r"\bruntime\.Callers?\(")
-_GO_FILLS = re.compile(r"\bruntime\.Callers\([^,]+,\s*(\w+)")
-_GO_LOOKS = re.compile(
+_SCRIPT_PICKS = regex(r"\.(?:find|filter|map|findIndex)\(")
+_SCRIPT_ASKS = regex(r"\bif\s*\(|\bwhile\s*\(|\s\?\s|&&|\|\|")
+_SCRIPT_GIVES = regex(r"\b(?:const|let|var)\s+[\[{]?\s*(\w+)[^=]*=(?!=)|^\s*(\w+)\s*=(?!=)")
+_GO_READS = regex(r"\bruntime\.Callers?\(")
+_GO_FILLS = regex(r"\bruntime\.Callers\([^,]+,\s*(\w+)")
+_GO_LOOKS = regex(
     r"\bstrings\.(?:Contains|HasPrefix|HasSuffix|EqualFold)\(|\.MatchString\(|[!=]=\s*\"|\"\s*[!=]="
 )
-_GO_GIVES = re.compile(r"(?:\bif\s+|\bfor\s+|^\s*|;\s*)([\w\s,]+?)\s*:?=(?!=)")
-_WORD = re.compile(r"\w+")
-_STRINGS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+_GO_GIVES = regex(r"(?:\bif\s+|\bfor\s+|^\s*|;\s*)([\w\s,]+?)\s*:?=(?!=)")
+_WORD = regex(r"\w+")
+_STRINGS = regex(r"'[^'\n]*'|\"[^\"\n]*\"")
 
 
 def in_script(text: str) -> Iterator[Decides]:

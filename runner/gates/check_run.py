@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from runner.gates.reporters import not_taken, with_reports
 from runner.gates.result_parsers import parse_results, ran_no_test, read_counts, without_colours
 from runner.gates.script_targets import name_script, only_looks
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
 from runner.plan.shell.exit_status import (
@@ -38,10 +38,10 @@ _MOST_READ = 4 * 1024 * 1024
 _MOST_TESTS = 20
 _LONGEST = 600
 _LONGEST_LINE = 160
-_PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
-_PLACE = re.compile(r"(?<![\w:])(?:file://)?([\w./@+-]+\.[a-z]{1,4}:\d+)")
+_PYTHON_PLACE = regex(r'File "([^"]+)", line (\d+)')
+_PLACE = regex(r"(?<![\w:])(?:file://)?([\w./@+-]+\.[a-z]{1,4}:\d+)")
 """`tests/a.test.ts:5` of pytest, node, jest, go and cargo; the column behind it is left out."""
-_RAISED = re.compile(r"\[?[\w.]*(?:Error|Exception|Failure)\b|assertion ")
+_RAISED = regex(r"\[?[\w.]*(?:Error|Exception|Failure)\b|assertion ")
 _SIGNALLED = 128
 _NOT_STARTED = 126
 _CLOSING = 3

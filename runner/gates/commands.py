@@ -6,7 +6,6 @@ A task that changes what a gate runs is proven by the gate as it was, too.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from runner.gates.base import Check, Proved
 from runner.gates.base_result import earlier
 from runner.gates.check_run import try_or_stand
 from runner.gates.junit import TestOutcome
+from runner.lazy_pattern import regex
 from runner.model import Finding, Proof, Verdict, digest_of
 from runner.model.grades import is_document
 from runner.model.work import UNREAD
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from runner.model import Change, GateSpec, Task
 
 
-_NAMES = re.compile(
+_NAMES = regex(
     r"(?:\A|/)(?:Makefile|makefile|GNUmakefile|justfile|Justfile|Taskfile\.ya?ml|noxfile\.py|tox\.ini"
     r"|pytest\.ini|setup\.cfg|conftest\.py|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc"
     r"|tsconfig[^/]*\.json|\.eslintrc[^/]*|\.eslintignore|\.c8rc[^/]*|\.nycrc[^/]*|\.mocharc[^/]*"
@@ -44,14 +44,14 @@ _NAMES = re.compile(
     r"|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
 )
 _SHOWN = 20
-_INTERPRETER = re.compile(r"(?:\S*/)?(?:sh|bash|dash|zsh|python[\d.]*|node|ruby|perl)")
+_INTERPRETER = regex(r"(?:\S*/)?(?:sh|bash|dash|zsh|python[\d.]*|node|ruby|perl)")
 _STARTERS = {
-    "makefile": re.compile(r"\b(?:g?make)\b"),
-    "gnumakefile": re.compile(r"\b(?:g?make)\b"),
-    "justfile": re.compile(r"\bjust\b"),
-    "noxfile.py": re.compile(r"\bnox\b"),
-    "tox.ini": re.compile(r"\btox\b|\bpytest\b|\bflake8\b"),
-    "package.json": re.compile(r"\b(?:np[mx]|yarn|pnpm|pnpx|bunx?|node|vitest|jest|eslint)\b"),
+    "makefile": regex(r"\b(?:g?make)\b"),
+    "gnumakefile": regex(r"\b(?:g?make)\b"),
+    "justfile": regex(r"\bjust\b"),
+    "noxfile.py": regex(r"\bnox\b"),
+    "tox.ini": regex(r"\btox\b|\bpytest\b|\bflake8\b"),
+    "package.json": regex(r"\b(?:np[mx]|yarn|pnpm|pnpx|bunx?|node|vitest|jest|eslint)\b"),
 }
 """Files that only these programs read."""
 _IDLE_WORDS = """
@@ -191,9 +191,9 @@ _PARTS: dict[str, Callable[[bytes], object]] = {"package.json": _scripts, "pypro
 
 _SHELL = "sh:"
 _READS = {
-    "ruff": re.compile(r"\.(?:pyi?|ipynb)\Z|(?:\A|/)(?:pyproject|\.?ruff)\.toml\Z|gitignore\Z"),
-    "mypy": re.compile(r"\.pyi?\Z|\.toml\Z|(?:\A|/)(?:\.?mypy\.ini|setup\.cfg|py\.typed)\Z"),
-    "go": re.compile(r"\.(?:go|s|c|h|cc|cpp|mod|sum|work|tmpl|gohtml|json)\Z|/testdata/|embed"),
+    "ruff": regex(r"\.(?:pyi?|ipynb)\Z|(?:\A|/)(?:pyproject|\.?ruff)\.toml\Z|gitignore\Z"),
+    "mypy": regex(r"\.pyi?\Z|\.toml\Z|(?:\A|/)(?:\.?mypy\.ini|setup\.cfg|py\.typed)\Z"),
+    "go": regex(r"\.(?:go|s|c|h|cc|cpp|mod|sum|work|tmpl|gohtml|json)\Z|/testdata/|embed"),
 }
 """What programs of default gates read; of others nobody knows."""
 _NOT_RUN = 126

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.commands import make_refused_proof
 from runner.gates.junit import TestOutcome
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.selection import selection_of
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from runner.gates.check_run import CheckRun
     from runner.model import Proof, Task
 
-_PYTEST_ID = re.compile(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
-_NEVER_ELSE = re.compile(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
+_PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
+_NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
 """Why a test file cannot be collected, whenever that is tried."""
 _SHOWN = 3
 

@@ -5,7 +5,6 @@ Tests of a proof that ran nothing of its task are worth to it what a command is.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 from posixpath import basename, dirname, splitext
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates.base import Check, Proved, command_limits
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, Proof, ProvenBy, Severity, Verdict, digest_of
 from runner.model.grades import proof_kind
 from runner.plan.globs import is_glob, matches
@@ -33,8 +33,8 @@ else:
     percent = lazy_module("runner.gates.coverage.percent")
 
 
-_WORD = re.compile(r"[\w./@+:-]+")
-_FILE = re.compile(r"(?:\./)?[\w@+-][\w./@+-]*\.\w{1,5}")
+_WORD = regex(r"[\w./@+:-]+")
+_FILE = regex(r"(?:\./)?[\w@+-][\w./@+-]*\.\w{1,5}")
 
 
 def weigh_proofs(

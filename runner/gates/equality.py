@@ -14,6 +14,7 @@ from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.python.comparisons import BLIND, NEAR, PART, Loose, loose_equalities
 from runner.languages.registry import code_language, is_written_in
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 CHECK = "equality"
 _LARGEST = 1_000_000
-_METHOD = re.compile(
+_METHOD = regex(
     r"\b(?P<name>asymmetricMatch|equals|isEqual|Equals?|eq)\s*(?=\()(?:\([^(){}]*\))[^(){};=]*(?=\{)"
 )
-_ALWAYS = re.compile(r"\{\s*(?:return\s+)?true\s*;?\s*\}")
-_NEAR = re.compile(
+_ALWAYS = regex(r"\{\s*(?:return\s+)?true\s*;?\s*\}")
+_NEAR = regex(
     r"[\w)\]]\s*(?:<=?|>=?)\s*[\w(.]|\b(?:abs|Abs|round|Round|floor|Floor|trunc|toFixed|len|length|"
     r"toLowerCase|toUpperCase|EqualFold|ToLower|ToUpper|to_lowercase|startsWith|HasPrefix)\b"
 )
-_EXACT = re.compile(r"===|(?<![=!<>])==(?!=)|!==?|\b(?:equals|DeepEqual|Equal|isDeepStrictEqual)\(")
-_MEANT = re.compile(
+_EXACT = regex(r"===|(?<![=!<>])==(?!=)|!==?|\b(?:equals|DeepEqual|Equal|isDeepStrictEqual)\(")
+_MEANT = regex(
     r"\b(?:equals?|equality|equivalen\w+|compar\w+|toleran\w+|approx\w*|insensitiv\w+|__eq__)\b",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.config.sizes import format_size
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Network
 
 if TYPE_CHECKING:
@@ -133,18 +134,18 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - only named
-_UNOPENED = re.compile(
+_UNOPENED = regex(
     r"(?P<denied>Permission denied|Operation not permitted|EACCES|EPERM)"
     r"|No such file or directory|ENOENT"
 )
-_PATH = re.compile(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
+_PATH = regex(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
 _LOOPBACK = r"(?:localhost|127\.|\[?::1)"
 
 Row = tuple[re.Pattern[str], "Callable[[Bounds], str]"]
 
 _OF_SANDBOXES: tuple[Row, ...] = (
     (
-        re.compile(
+        regex(
             r"name resolution|Name or service not known|nodename nor servname"
             r"|[Cc]ould not resolve|failed to lookup address|no such host|getaddrinfo"
             r"|EAI_AGAIN|ENOTFOUND|Network is unreachable|network is unreachable|ENETUNREACH"
@@ -152,38 +153,38 @@ _OF_SANDBOXES: tuple[Row, ...] = (
         _network,
     ),
     (
-        re.compile(
+        regex(
             rf"(?m)^(?!.*{_LOOPBACK})(?=.*(?:\d\.\d|https?://|\.[a-z]{{2,}}\b)).*"
             r"(?:[Cc]onnection refused|ECONNREFUSED)"
         ),
         _network,
     ),
     (  # no address can be reached where the filter of calls refuses sockets
-        re.compile(
+        regex(
             r"(?m)(?:urlopen|socket|connect|listen|bind)\b[^\n/]*"
             r"(?:Permission denied|Operation not permitted|EACCES|EPERM)"
             r"|PermissionError: \[Errno 13\] Permission denied$"
         ),
         _network,
     ),
-    (re.compile(r"[Rr]ead-only file system|EROFS"), _describe_writable),
-    (re.compile(r"[Nn]o space left on device|ENOSPC"), _room),
+    (regex(r"[Rr]ead-only file system|EROFS"), _describe_writable),
+    (regex(r"[Nn]o space left on device|ENOSPC"), _room),
 )
 
 _OF_LIMITS: tuple[Row, ...] = (
     (
-        re.compile(
+        regex(
             r"MemoryError|[Cc]annot allocate memory|ENOMEM|bad_alloc"
             r"|OutOfMemory|[Oo]ut of memory|heap out of memory"
         ),
         _memory,
     ),
     (
-        re.compile(
+        regex(
             r"Resource temporarily unavailable|resource temporarily unavailable"
             r"|can't start new thread|Cannot fork|EAGAIN"
         ),
         _processes,
     ),
-    (re.compile(r"File size limit exceeded|File too large|file too large|EFBIG"), _file_size),
+    (regex(r"File size limit exceeded|File too large|file too large|EFBIG"), _file_size),
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -47,14 +48,14 @@ _PLAIN = frozenset({"", "0", "1", "-1", "true", "false", "none", "null", "nil", 
 _ASKS = _PLAIN | {"get", "has", "in", "or", "if", "else", "not", "is"}
 """Words that look something up, or choose between constants, and compute nothing."""
 _COMPUTES = frozenset("+-*/%<>~^")
-_STUB = re.compile(
+_STUB = regex(
     r"\A\s*\{?\s*(?:raise NotImplementedError\b|(?:throw new Error|panic|todo!|unimplemented!)\s*\("
     r"(?=[\"'`][^\n]*not\W*(?:yet\W*)?implemented|\)))[^\n;]*;?\s*\}?\s*\Z",
     re.IGNORECASE,
 )
 """The whole body of a function that nobody has written yet."""
-_PROMISED = re.compile(r"not\W*(?:yet\W*)?(?:implemented|supported|offered)", re.IGNORECASE)
-_EXAMPLE = re.compile(r"`[^`\n]*\([^`\n]*`")
+_PROMISED = regex(r"not\W*(?:yet\W*)?(?:implemented|supported|offered)", re.IGNORECASE)
+_EXAMPLE = regex(r"`[^`\n]*\([^`\n]*`")
 _MOST = 5
 
 

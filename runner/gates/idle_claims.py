@@ -8,13 +8,13 @@ A family of the registry; it runs no command.
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.python.marks import name_of
 from runner.languages.registry import code_language
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 from runner.text.syntax import python_tree
@@ -34,8 +34,8 @@ _SEVERAL = 2
 """Values of which one may come out."""
 _ONE_SIDED = frozenset({"assertTrue", "assertFalse", "assertIsNone", "assertIsNotNone"})
 _SOURCE = frozenset({"getsource", "getsourcelines", "getsourcefile"})
-_ONE_VALUE = re.compile(r"(?<![\w.$])assert(?:\.ok)?\s*(?=\()")
-_ANOTHER = re.compile(r",\s*(?:-?\d[\d_.]*|[\[{][\s\S]*|true|false|null)\s*,?\s*\Z")
+_ONE_VALUE = regex(r"(?<![\w.$])assert(?:\.ok)?\s*(?=\()")
+_ANOTHER = regex(r",\s*(?:-?\d[\d_.]*|[\[{][\s\S]*|true|false|null)\s*,?\s*\Z")
 _TWO = "it takes its second value for a message"
 _TUPLE = "a tuple that is not empty always holds"
 _ANY = "it holds for any of {} values"

@@ -8,7 +8,6 @@ fed in pieces: a document type or an entity declaration ends the reading, so not
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import Counter
 from dataclasses import field
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ LARGEST = 32 * 1024 * 1024
 """Bytes of a file that is read; a larger one counts as damaged."""
 _MOST_TESTS = 200_000
 _DEEPEST = 64
-_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
+_SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 _MESSAGE = 4000
 """Letters of a failure's text that are kept."""
 

@@ -15,6 +15,7 @@ from runner.gates.base import INTEGRITY, Check, Proved
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -34,8 +35,8 @@ else:
     literals = lazy_module("runner.text.literals")
 
 CHECK = "plan-examples"
-_CODE = re.compile(r"`([^`\n]+)`")
-_CALL = re.compile(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
+_CODE = regex(r"`([^`\n]+)`")
+_CALL = regex(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
 _SHOWN = 80
 _MOST = 8
 

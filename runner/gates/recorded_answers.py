@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.registry import code_row
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "recorded-answers"
-_RECORD = re.compile(
+_RECORD = regex(
     r"(?:\A|/)__(?:snapshots|image_snapshots)__/|\.(?:snap|ambr|golden|approved(?:\.\w+)?)\Z"
     r"|(?:\A|[/_.-])(?:goldens?|snapshots?|baselines?|recorded|expected)(?=[/_.-])[^\n]*\.\w+\Z",
     re.IGNORECASE,

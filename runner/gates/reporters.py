@@ -13,7 +13,6 @@ collected. A program that another test program started is let through untouched.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from runner.gates.node_hook import PRELOAD
 from runner.gates.shim import own_folder
 from runner.gates.test_reports import read_told
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
     from runner.process.base import Place, Ran
 
 
-_STARTS_PYTEST = re.compile(
-    r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)"
-)
+_STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
 _FOLDER = "reports"
 _PYTEST_FILE = "pytest.xml"
-_NOT_TAKEN = re.compile(r"unrecognized arguments: .*--junit-?xml")
+_NOT_TAKEN = regex(r"unrecognized arguments: .*--junit-?xml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,28 +17,29 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.junit import TestOutcome, TestResult, TestResults
+from runner.lazy_pattern import regex
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_GO = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
-_CARGO = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
-_UNITTEST = re.compile(
+_COLOUR = regex(r"\x1b\[[0-9;]*[A-Za-z]")
+_GO = regex(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
+_CARGO = regex(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
+_UNITTEST = regex(
     r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)? \.\.\. (ok|FAIL|ERROR|skipped|expected failure)",
     re.MULTILINE,
 )
-_UNITTEST_BAD = re.compile(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
-_SCRIPT_BAD = re.compile(
+_UNITTEST_BAD = regex(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
+_SCRIPT_BAD = regex(
     r"^ *\u25cf (?!Console|Test suite)(?P<jest>\S.* \u203a .+?) *$"
     r"|^ *(?:FAIL|\u00d7) +(?P<vitest>\S+\.[cm]?[jt]sx? > .+?)(?: \d+m?s)? *$"
     r"|^ *\u2716 (?!failing tests)(?P<node>\S.*?) \([\d.]+m?s\)$"
     r"|^not ok \d+ - (?P<tap>.+?) *$",
     re.MULTILINE,
 )
-_TAP = re.compile(
+_TAP = regex(
     r"^(?P<deep> *)(?:# Subtest: (?P<begins>.+)"
     r"|(?P<bad>not )?ok \d+ - (?P<name>.+?)(?: # (?P<why>SKIP|TODO)\b.*)?)$",
     re.MULTILINE,
@@ -136,14 +137,12 @@ def _script(output: str) -> dict[str, TestOutcome]:
 # --- lint output ----------------------------------------------------------------------
 
 
-_COLON = re.compile(
-    r"(?P<path>[^\s:()'\"`][^:()'\"`]*?\.\w+):\d+(?::\d+)?(?:-\d+)?:? +(?P<text>\S.*)"
-)
-_BRACKET = re.compile(r"(?P<path>[^\s:()][^:()]*?\.\w+)\(\d+(?:,\d+)?\): *(?P<text>\S.*)")
-_ARROW = re.compile(r" *--> (?P<path>[^:]+):\d+(?::\d+)?\s*")
-_FILE = re.compile(r"(?P<path>[^\s:].*\.\w{1,5})\s*")
-_BELOW = re.compile(r"\s+\d+:\d+\s+(?P<text>(?:error|warning)\s+\S.*)")
-_NUMBERED = re.compile(r"\b(line|lines|column|col)( |:)\d+")
+_COLON = regex(r"(?P<path>[^\s:()'\"`][^:()'\"`]*?\.\w+):\d+(?::\d+)?(?:-\d+)?:? +(?P<text>\S.*)")
+_BRACKET = regex(r"(?P<path>[^\s:()][^:()]*?\.\w+)\(\d+(?:,\d+)?\): *(?P<text>\S.*)")
+_ARROW = regex(r" *--> (?P<path>[^:]+):\d+(?::\d+)?\s*")
+_FILE = regex(r"(?P<path>[^\s:].*\.\w{1,5})\s*")
+_BELOW = regex(r"\s+\d+:\d+\s+(?P<text>(?:error|warning)\s+\S.*)")
+_NUMBERED = regex(r"\b(line|lines|column|col)( |:)\d+")
 _MOST = 20_000
 
 
@@ -175,24 +174,22 @@ def _parse_lines(lines: list[str]) -> Iterator[tuple[str, str]]:
 # --- counts ---------------------------------------------------------------------------
 
 
-_WORD = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
-_PYTEST = re.compile(
+_WORD = regex(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected)\b")
+_PYTEST = regex(
     r"^(?:=+ )?(?:\d+ \w+(?:, )?)+ in [\d.]+s|^(?:=+ )?no tests (?:ran|collected)", re.MULTILINE
 )
-_UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
-_UNITTEST_BAD_COUNT = re.compile(r"\b(failures|errors|skipped)=(\d+)")
-_TAP_COUNT = re.compile(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
-_GO_TEST = re.compile(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
-_GO_NONE = re.compile(r"\[no tests to run\]|\[no test files\]")
-_VITEST = re.compile(r"^ *Tests +(?=\d)([^\n(]*)(?:\(\d+\))?$", re.MULTILINE)
-_NO_VITEST = re.compile(r"^No test files found", re.MULTILINE)
-_CARGO_COUNT = re.compile(
-    r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE
-)
+_UNITTEST_COUNT = regex(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
+_UNITTEST_BAD_COUNT = regex(r"\b(failures|errors|skipped)=(\d+)")
+_TAP_COUNT = regex(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
+_GO_PACKAGE = regex(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
+_GO_TEST = regex(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
+_GO_NONE = regex(r"\[no tests to run\]|\[no test files\]")
+_VITEST = regex(r"^ *Tests +(?=\d)([^\n(]*)(?:\(\d+\))?$", re.MULTILINE)
+_NO_VITEST = regex(r"^No test files found", re.MULTILINE)
+_CARGO_COUNT = regex(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
 
-_JEST = re.compile(r"^Tests: +((?:\d+ \w+, )*\d+ total)$", re.MULTILINE)
-_MOCHA = re.compile(r"^ +(\d+) (passing|failing|pending)\b", re.MULTILINE)
+_JEST = regex(r"^Tests: +((?:\d+ \w+, )*\d+ total)$", re.MULTILINE)
+_MOCHA = regex(r"^ +(\d+) (passing|failing|pending)\b", re.MULTILINE)
 _MOCHA_WORDS = {"passing": "passed", "failing": "failed", "pending": "skipped"}
 
 _IDLE = frozenset({"skipped", "deselected", "xfailed"})

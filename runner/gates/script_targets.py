@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.model.grades import is_static_tool
 from runner.plan.commands import swallows_failure
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
     from runner.plan.shell.shell_nodes import Simple
 
 
-_MANAGER = re.compile(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
-_ENTERED = re.compile(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
+_MANAGER = regex(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
+_ENTERED = regex(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
 _QUIET = r"(?:\s+(?:-s|--silent))*"
-_CALLED = re.compile(
+_CALLED = regex(
     rf"(?P<manager>npm|pnpm|yarn|bun){_QUIET}\s+(?:run|run-script){_QUIET}\s+(?P<name>[\w:.-]+){_QUIET}"
     rf"|(?P<short>npm|pnpm|yarn){_QUIET}\s+(?:test|t){_QUIET}"  # `bun test` is a tool of its own
 )
 _PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F"})
 """Options whose value says in which folder or package the script stands."""
 _RUN = frozenset({"run", "run-script"})
-_MAKE = re.compile(r"\bg?make\b(?P<words>[^;&|\n]*)")
+_MAKE = regex(r"\bg?make\b(?P<words>[^;&|\n]*)")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_RULE = re.compile(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
-_STARTED = re.compile(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
+_RULE = regex(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
+_STARTED = regex(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
 _DEEPEST = 8
 _LARGEST = 500_000
 _SHOWN = 100
@@ -233,7 +234,7 @@ _IDLE = frozenset(_PREPARES.split())
 _PIPED = "awk cat cut find git grep head ls sed sort tail tee tr uniq wc"
 _FILTERS = frozenset(_PIPED.split())
 """What hands a tool its files in a pipe, or reads what it says."""
-_PYTHON = re.compile(r"python[\d.]*\Z|pypy[\d.]*\Z")
+_PYTHON = regex(r"python[\d.]*\Z|pypy[\d.]*\Z")
 _TAKES_ONE_MORE = frozenset({"-W", "-X"})
 """Options of Python with a word behind them."""
 _DEEPEST_CALL = 8

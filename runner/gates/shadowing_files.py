@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import Check, Proved
 from runner.gates.script_targets import behind
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import program_of
@@ -34,11 +35,11 @@ _BY_NAME = frozenset({"trial", "stestr", "ward", "behave", "tox", "nox", "xmlrun
 """Modules that count where a command names them."""
 _AT_START = frozenset({"sitecustomize", "usercustomize"})
 """Modules that each Python loads from PYTHONPATH before anything else."""
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z|py\.?test(?:-3)?\Z|coverage\Z|nosetests\Z|nose2\Z")
-_COVERAGE = re.compile(r"\bcoverage\b|--cov\b")
-_ENDING = re.compile(r"(?:\.[\w-]+)*\.(?:py|pyc|so|pyd)\Z")
-_SETS = re.compile(r"(?P<name>PYTHONPATH|PATH)\+?=(?P<value>.*)", re.DOTALL)
-_SEARCHED = re.compile(r"^\s*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
+_PYTHON = regex(r"(?:python|pypy)[\d.]*\Z|py\.?test(?:-3)?\Z|coverage\Z|nosetests\Z|nose2\Z")
+_COVERAGE = regex(r"\bcoverage\b|--cov\b")
+_ENDING = regex(r"(?:\.[\w-]+)*\.(?:py|pyc|so|pyd)\Z")
+_SETS = regex(r"(?P<name>PYTHONPATH|PATH)\+?=(?P<value>.*)", re.DOTALL)
+_SEARCHED = regex(r"^\s*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
 _CONFIGURATIONS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _LINK = 0o120000
 

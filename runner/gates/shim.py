@@ -8,7 +8,6 @@ at that path; without one, a broken change would be proven by the good old code.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 from functools import cache
@@ -16,9 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_pattern import regex
 from runner.model import Finding
 
 if TYPE_CHECKING:
+    import re
+
     from runner.gates.base import GateContext
     from runner.process.base import Place, Sandbox
 
@@ -31,8 +33,8 @@ _FILES = {
     "report_hook.py": "_runner_report.py",
     "lost_hook.py": "_runner_lost.py",
 }
-_ASSIGNED = re.compile(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|$))?")
-_PLAIN = re.compile(r"[\w./+@%-]+")
+_ASSIGNED = regex(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|$))?")
+_PLAIN = regex(r"[\w./+@%-]+")
 
 
 def write_module(place: Place) -> Path:

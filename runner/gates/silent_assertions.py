@@ -17,6 +17,7 @@ from runner.languages.base import ELSEWHERE
 from runner.languages.python.claims import is_asserting_name
 from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 CHECK = "silent-assertions"
-_SKIPS = re.compile(r"\b(?:skip|skipTest|importorskip|SkipTest)\(")
+_SKIPS = regex(r"\b(?:skip|skipTest|importorskip|SkipTest)\(")
 _LARGEST = 2_000_000
 _SHOWN = 80
 _MOST = 10

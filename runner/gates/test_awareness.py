@@ -17,6 +17,7 @@ from runner.gates.base import Check, Proved
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
@@ -36,25 +37,25 @@ else:
 
 CHECK = "knows-tests"
 _LARGEST = 2_000_000
-_SUPPORT = re.compile(
+_SUPPORT = regex(
     r"(?:\A|/)(?:conftest|pytest_\w+|\w+_pytest|testing|\w+_testing|test_?(?:utils?|support|helpers?"
     r"|tools?|kit)|setup-?tests?|(?:jest|vitest|mocha|playwright|karma|cypress)[.\w-]*)\.\w+\Z"
     r"|(?:\A|/)testing/",
     re.IGNORECASE,
 )
 """Files that are there for tests, although they are none."""
-_TOOL_FILE = re.compile(r"(?:\A|/)(?:[\w.-]+\.(?:config|setup)\.\w+|\.[\w.-]+|setup\.py)\Z")
-_PLUGIN = re.compile(rb"^\s*def pytest_\w+\(|^\s*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
+_TOOL_FILE = regex(r"(?:\A|/)(?:[\w.-]+\.(?:config|setup)\.\w+|\.[\w.-]+|setup\.py)\Z")
+_PLUGIN = regex(rb"^\s*def pytest_\w+\(|^\s*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
 _SETS = (
     rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
     rb"|process\.env(?:\.%s\b|\[['\"]%s['\"]\])\s*=(?!=)|environ[^\n]{0,40}['\"]%s['\"]\s*[:,]"
 )
-_GO_VARIABLE = re.compile(rb"^var\s+(\w+)", re.MULTILINE)
-_GO_BEGIN = re.compile(
+_GO_VARIABLE = regex(rb"^var\s+(\w+)", re.MULTILINE)
+_GO_BEGIN = regex(
     rb"^func (?:init\(\)|TestMain\([^)]*\))\s*\{(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL
 )
 _MOST_FILES = 5000
-_MEANT = re.compile(
+_MEANT = regex(
     r"plug-?in|\bunder\b|detect|\bmode\b|sys\.modules|environment|\bhook|variable|while .*\brun",
     re.IGNORECASE,
 )

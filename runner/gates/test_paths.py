@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language, is_written_in, language_of
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,16 +17,16 @@ else:
     exit_status = lazy_module("runner.plan.shell.exit_status")
     programs = lazy_module("runner.plan.shell.programs")
 
-_FOLDER = re.compile(
+_FOLDER = regex(
     r"(?:\A|/)(?:tests?|__tests__|__mocks__|specs?|e2e|testdata|fixtures)/", re.IGNORECASE
 )
-_OTHERS = re.compile(r"(?:\A|/)(?:[^/]*_spec\.rb|[^/]*(?:Test|Tests|Spec)\.(?:java|kt|cs|scala))\Z")
+_OTHERS = regex(r"(?:\A|/)(?:[^/]*_spec\.rb|[^/]*(?:Test|Tests|Spec)\.(?:java|kt|cs|scala))\Z")
 """Of languages that are not read here."""
 
-_CHECKS = re.compile(
+_CHECKS = regex(
     r"\.(?:sh|bash|bats|mk)\Z|(?:\A|[/_.-])(?:tests?|checks?|verify|smoke|selftest|ci)(?=[/_.-])"
 )
-_HOLDS_CHECKS = re.compile(
+_HOLDS_CHECKS = regex(
     rb"^\s*(?:async )?def test\w*\(|\bunittest\b|^\s*(?:import|from) pytest\b"
     rb"|\bnode:(?:test|assert)\b|\brequire\(['\"]assert|^assert\b|\bdescribe\(|\b(?:it|test)\(['\"]|#\[test\]|testing\.T\b",
     re.MULTILINE,
@@ -34,7 +35,7 @@ _LARGEST = 500_000
 _LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
 _READERS = frozenset(_LOOKERS.split())
 """Programs that look at a file and run nothing of it."""
-_INNER = re.compile(r"[$<>]\(|`")
+_INNER = regex(r"[$<>]\(|`")
 
 
 def is_test_path(path: str) -> bool:

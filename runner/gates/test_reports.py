@@ -14,7 +14,6 @@ read gives nothing: whatever ran may have written it.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ from runner.gates.result_parsers import (
     without_colours,
 )
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
 # `PYTEST_CURRENT_TEST` in pytest's documentation: the id of the test, a blank, its phase.
-_PHASE = re.compile(r" \((?:setup|call|teardown)\)\Z")
+_PHASE = regex(r" \((?:setup|call|teardown)\)\Z")
 """What pytest puts behind the id of the test that runs."""
 _MOST_LOST = 5000
 _ASKED = ("go", "cargo")

@@ -6,6 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,15 +16,15 @@ _OF_SCRIPTS = (
     r"['\"`](?:node:)?(?:assert(?:/strict)?|test|chai|tape|ava|mocha|vitest|jest|expect|@jest/\w+"
     r"|@vitest/\w+)['\"`]"
 )
-_BOUND = re.compile(
+_BOUND = regex(
     rf"(?:\b(?:const|let|var)\s+(?P<one>\w+|\{{[^}}\n]*\}})\s*=\s*(?:await\s+)?(?:require|import)\(\s*{_OF_SCRIPTS}"
     rf"|\bimport\s+(?P<two>[^;\n]*?)\s+from\s+{_OF_SCRIPTS})"
 )
-_DIRECT = re.compile(
+_DIRECT = regex(
     rf"\brequire\(\s*(?P<tool>{_OF_SCRIPTS})\s*\)(?:\.\w+|\[[^\]\n]*\])+\s*=(?![=>])"
     r"|\bprocess\.(?P<ends>reallyExit|exit|abort)\s*=(?![=>])"
 )
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_NAME = regex(r"[A-Za-z_$][\w$]*")
 _WORDS = frozenset({"as", "type", "default", "from"})
 
 

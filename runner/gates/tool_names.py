@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates import call_stack, tool_changes
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
+from runner.lazy_pattern import regex
 from runner.text.syntax import fold_text, follow_aliases, join_literals, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_VARIABLE = re.compile(
+_VARIABLE = regex(
     r"\A(?:PYTEST_\w+|_PYTEST_\w+|COVERAGE_RUN|COV_CORE_\w+|TOX_ENV_NAME|TOX_WORK_DIR|NOX_\w+"
     r"|JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS|NEXTEST(?:_\w+)?"
     r"|RUNNER_(?:TASK|ATTEMPT|COVER_\w+|WATCH_\w+))\Z"
@@ -33,19 +34,17 @@ _TRACERS = {
 _LOOKING = "exists is_file is_dir isfile isdir glob rglob iterdir listdir"
 _LOOKS_FOR = frozenset(_LOOKING.split())
 PLACE = "where it is run"
-_IN_ARGUMENTS = re.compile(r"pytest|unittest|py\.test|nose2?\b")
-_TESTS = re.compile(
-    r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)|__main__\.py\Z", re.IGNORECASE
-)
+_IN_ARGUMENTS = regex(r"pytest|unittest|py\.test|nose2?\b")
+_TESTS = regex(r"(?<![a-z-])(?:tests?|specs?|testing)(?![a-z])(?!-)|__main__\.py\Z", re.IGNORECASE)
 """A word of a program's name or arguments that tests have; an option of its own is none."""
 _ARGUMENTS = frozenset({"argv", "orig_argv", "cmdline"})
 _ASKED = _ARGUMENTS | {"modules", "find_spec", "import_module", "stack", "f_globals"}
 """What a tool's name is looked up in."""
 _STARTED = _ARGUMENTS | {"__main__", "__spec__", "environ", "getenv"}
-_INSIDES = re.compile(r"AssertionRewritingHook|EncodedFile|DontReadFromInput|LogCaptureHandler")
+_INSIDES = regex(r"AssertionRewritingHook|EncodedFile|DontReadFromInput|LogCaptureHandler")
 """What pytest puts in the place of streams, handlers and importers."""
 _COMPARING = frozenset({"startswith", "endswith", "match", "search", "fullmatch"})
-_DOUBLE = re.compile(
+_DOUBLE = regex(
     r"\A(?:unittest\.|pytest_)?_?mock(?:\Z|[._])|\A(?:Magic|Async|NonCallable\w*)?Mock\Z"
     r"|\Aassert_(?:not_|any_)?(?:called|awaited|call\b|has_calls)\w*\Z|\Amock_calls\Z"
 )
@@ -56,15 +55,13 @@ _TELLING = "process_time process_time_ns thread_time perf_counter monotonic time
 _CLOCKS = frozenset(_TELLING.split())
 """Calls that tell how long it has run, or when: of what has a number in it, of no deadline."""
 CLOCK = "how long it has run"
-_TEST_FILE = re.compile(
-    r"(?:\A|/)(?:tests?/|test_\w+\.py\Z|tests?\Z|\w+_test\.\w+\Z|conftest\.py\Z)"
-)
-_OF_ITSELF = re.compile(r"/proc/(?:self|thread-self)/(?:cmdline|environ|maps|comm|stat)\b")
+_TEST_FILE = regex(r"(?:\A|/)(?:tests?/|test_\w+\.py\Z|tests?\Z|\w+_test\.\w+\Z|conftest\.py\Z)")
+_OF_ITSELF = regex(r"/proc/(?:self|thread-self)/(?:cmdline|environ|maps|comm|stat)\b")
 """Where a process is told how it was started."""
 _SHOWN = 100
 STACK = "the call stack"
 
-_SCRIPT = re.compile(
+_SCRIPT = regex(
     r"\b(?P<variable>JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS"
     r"|RUNNER_(?:TASK|ATTEMPT))\b"
     r"|(?P<env>\bNODE_ENV\b['\"`\]\s]*[!=]==?\s*(?P<q>['\"`])test(?P=q)"
@@ -91,17 +88,17 @@ _SCRIPT = re.compile(
     r"|\bObject\.(?:keys|entries)\(\s*process\.env\s*\)[^;\n]*['\"`](?P<key>JEST|VITEST|NODE_TEST|MOCHA)"
     r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
 )
-_GO = re.compile(
+_GO = regex(
     r"\btesting\.(?P<call>Testing)\(\)|\"(?P<flag>test\.(?:v|run|short|timeout|count|bench\w*"
     r"|list|skip|failfast|parallel|cpu|fuzz\w*|cover\w*|testlogfile|paniconexit0|gocoverdir))\""
     r"|\bos\.Args\b[^\n]*\"(?P<args>(?:[^\"\n-]*[^A-Za-z\"\n-]|-)?(?:test|spec)(?:[^A-Za-z\"\n-][^\"\n]*)?)\""
     r"|\bos\.(?:Getenv|LookupEnv)\(\s*\"(?P<variable>GO_TEST\w*|RUNNER_(?:TASK|ATTEMPT))\""
 )
-_RUST = re.compile(
+_RUST = regex(
     r"\bcfg!\(\s*(?:not\(\s*)?(?P<macro>test)\b|#\[cfg\(\s*not\(\s*(?P<without>test)\s*\)"
     r"|\benv::var(?:_os)?\(\s*\"(?P<variable>NEXTEST\w*|RUST_TEST_\w+|RUNNER_(?:TASK|ATTEMPT))\""
 )
-_ENVIRONMENT = re.compile(r"\bprocess\.env(?:\.|\[\s*['\"])(?P<name>[A-Za-z_]\w*)")
+_ENVIRONMENT = regex(r"\bprocess\.env(?:\.|\[\s*['\"])(?P<name>[A-Za-z_]\w*)")
 _BRACES = {"javascript": _SCRIPT, "go": _GO, "rust": _RUST}
 
 

@@ -7,7 +7,6 @@ each line is known (`silent_assertions`).
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
 from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 CHECK = "unrun-tests"
 # `Testsum` among them: `go test` passes over it, as a small letter follows (go help testfunc).
-_NAMED = re.compile(r"\A(?:Test|Fuzz|Example)\w")
+_NAMED = regex(r"\A(?:Test|Fuzz|Example)\w")
 """What somebody calls a test, whether or not its tool finds it."""
-_PARTS = re.compile(r"[/.:# >]+")
+_PARTS = regex(r"[/.:# >]+")
 _MOST = 10
 
 

@@ -10,6 +10,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Status
 from runner.plan.document import read_plan
 from runner.plan.edit import add_quote, set_statuses
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 HEAD = "# Changes\n\nWhat was asked for anew of tasks; the runner appends to it.\n"
 REPLAYED = "went back to this task's checkpoint (!replay)"
 """The text under which a `!replay` line of the plan is kept."""
-_ENTRY = re.compile(r"^## CHANGE-(\d+):", re.MULTILINE)
+_ENTRY = regex(r"^## CHANGE-(\d+):", re.MULTILINE)
 _TRIES = 20
 
 

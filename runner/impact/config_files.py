@@ -5,10 +5,10 @@ Changed files of which nobody here can say whom they reach.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import is_manifest
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from runner.impact.change import Changed
@@ -24,15 +24,13 @@ _NAMES = frozenset(
     | {"rust-toolchain", "rust-toolchain.toml", "Makefile", "GNUmakefile", "makefile", "justfile"}
     | {"runner.toml", ".python-version", ".node-version", ".nvmrc", ".tool-versions"}
 )
-_PATTERN = re.compile(
+_PATTERN = regex(
     r"(?:requirements|constraints)[\w.-]*\.(?:txt|in)\Z|[\w.-]+\.pth\Z"
     r"|(?:tsconfig|jsconfig)[\w.-]*\.json\Z"
     r"|(?:jest|vitest|vite|babel|webpack|rollup|ava|karma|playwright|cypress|next|svelte|nuxt)"
     r"[\w.-]*\.config\.\w+\Z|\.mocharc\.\w+\Z|\.env(?:\.\w+)?\Z"
 )
-_OWN = re.compile(
-    r"(?:artifacts/build/.*|TASK-GRAPH\.md|FILE_OWNERSHIP_MAP\.md|PATTERN_INDEX\.md)\Z"
-)
+_OWN = regex(r"(?:artifacts/build/.*|TASK-GRAPH\.md|FILE_OWNERSHIP_MAP\.md|PATTERN_INDEX\.md)\Z")
 
 
 def governs(path: str) -> bool:
@@ -60,7 +58,7 @@ def folder_governed(path: str) -> str:
 # --- unknown --------------------------------------------------------------------------
 
 
-_UNREAD_CODE = re.compile(
+_UNREAD_CODE = regex(
     r"\.(?:c|cc|cpp|cxx|h|hh|hpp|cs|java|kt|kts|scala|swift|m|mm|rb|php|pl|pm|lua|r|jl|ex|exs|erl"
     r"|hs|ml|clj|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|cmake|proto|pyx|pxd|ipynb)\Z"
 )

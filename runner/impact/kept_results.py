@@ -15,6 +15,7 @@ from runner.impact.mentions import ANY, SPELLED, last_name
 from runner.impact.python_blocks import find_changed_blocks, runs, spans_in
 from runner.impact.units import Does, parts_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from runner.impact.units import Code, Parts
     from runner.model import Observed
 
-_KEEPS = re.compile(r"cache|memo|singleton|once\Z", re.IGNORECASE)
+_KEEPS = regex(r"cache|memo|singleton|once\Z", re.IGNORECASE)
 """Names of decorators that keep a result, Python's own and those of others."""
 _FILLS = frozenset({"append", "add", "update", "setdefault", "extend", "insert", "appendleft"})
-_NEVER_NAMED = re.compile(r"__(?!init__|new__|call__)\w+__\Z")
+_NEVER_NAMED = regex(r"__(?!init__|new__|call__)\w+__\Z")
 """Functions that are called without a name, as by an operator."""
 
 

@@ -8,11 +8,11 @@ names at run time mentions them all.
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,12 +36,12 @@ _DYNAMIC = frozenset(
 _BY_NAME = {"getattr": 1, "hasattr": 1, "setattr": 1, "delattr": 1, "attrgetter": 0}
 _BY_NAME |= {"methodcaller": 0}
 _CASED = frozenset({"upper", "lower", "title", "capitalize", "casefold", "swapcase"})
-_WORD = re.compile(r"[^\W\d]\w*")
-_PLAIN = re.compile(r"[\w.:\[\]-]+")
-_FIELD = re.compile(r"\{([^{}]*)\}|%\((\w+)\)|\$\{?(\w+)")
-_IN_NAME = re.compile(r"[\w.%{}]*")
-_HOLE = re.compile(r"%\w|\{\w*\}")
-_CODE = re.compile(r"\bimport\s|\bfrom\s|[\w)\]]\s*=|\w\(|\w\.\w")
+_WORD = regex(r"[^\W\d]\w*")
+_PLAIN = regex(r"[\w.:\[\]-]+")
+_FIELD = regex(r"\{([^{}]*)\}|%\((\w+)\)|\$\{?(\w+)")
+_IN_NAME = regex(r"[\w.%{}]*")
+_HOLE = regex(r"%\w|\{\w*\}")
+_CODE = regex(r"\bimport\s|\bfrom\s|[\w)\]]\s*=|\w\(|\w\.\w")
 
 
 @dataclass(slots=True)

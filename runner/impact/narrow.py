@@ -6,7 +6,6 @@ name, and it must be the code that ran. For all others everything that ran the f
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.impact.classes import Classes
@@ -15,6 +14,7 @@ from runner.impact.python_blocks import find_changed_blocks, spans_in
 from runner.impact.readers import Readers
 from runner.impact.units import parts_of
 from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 400
 """Files that are asked who reads a name; where more ran, all that ran the changed one count."""
-_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
+_TEST = regex(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
 _SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "conftest.py")
 
 

@@ -7,7 +7,6 @@ comes to something that cannot be followed, such as a call, the import of that f
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from runner.impact.mentions import (
 )
 from runner.impact.units import Does, is_own
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.impact.python_blocks import Key
     from runner.impact.units import Code, Parts, Unit
 
-_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
+_TEST = regex(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
 _TO_MODULES = frozenset({"modules", "import_module", "__import__", "getmodule", "find_spec"})
 _TO_MODULES |= {"f_globals", "f_locals", "__globals__", "module_from_spec", "load_module"}
 _TO_MODULES |= {"exec_module", "resolve_name"}

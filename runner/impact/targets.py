@@ -14,16 +14,17 @@ from runner.impact.config_files import governs
 from runner.languages.python import imports as python
 from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _READS_SOURCES = ("--doctest", "--mypy", "--ruff", "--flake8", "--pylint", "--black", "--pycode")
-_PATH = re.compile(r"(?:\./)*[\w@+.-]+(?:/[\w@+.-]*)*", re.ASCII)
-_PLAIN = re.compile(r"[\w./:=@+, -]*", re.ASCII)
-_UNSEEN = re.compile(r"[`$<*?]")
-_DATA = re.compile(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
-_PYTHON = re.compile(r"(?:.*/)?python[\d.]*\Z")
+_PATH = regex(r"(?:\./)*[\w@+.-]+(?:/[\w@+.-]*)*", re.ASCII)
+_PLAIN = regex(r"[\w./:=@+, -]*", re.ASCII)
+_UNSEEN = regex(r"[`$<*?]")
+_DATA = regex(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
+_PYTHON = regex(r"(?:.*/)?python[\d.]*\Z")
 _BETWEEN = frozenset({";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"})
 _TESTERS = frozenset({"pytest", "unittest", "py.test", "coverage", "doctest", "trace"})
 _WHOLE = frozenset(

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import path_in, read_plan
+from runner.lazy_pattern import regex
 from runner.model import Phase, TaskPlan
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ large and each phase can be proven by itself; then each is
 `{"title": "…", "steps": ["…"], "files": ["…"]}`.
 """
 _EXAMPLES = ("every/path/that/will/be/created/or/modified.py",)
-_FENCE = re.compile(
+_FENCE = regex(
     r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
 )
-_NUMBERED = re.compile(r"^ {0,3}\d{1,3}[.)]\s+(\S.*)$", re.MULTILINE)
-_PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+)`")
+_NUMBERED = regex(r"^ {0,3}\d{1,3}[.)]\s+(\S.*)$", re.MULTILINE)
+_PATH = regex(r"`([\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+)`")
 _FIELDS = frozenset({"steps", "files", "context", "type", "gates", "phases"})
 _OTHER_NAMES = {
     "step": "steps",

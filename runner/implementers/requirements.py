@@ -7,6 +7,7 @@ import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.model import BlockKind, Reason
 from runner.text.display import display
 
@@ -37,14 +38,12 @@ _OF_THE_SHELL = frozenset(
         *("times", "trap", "true", "type", "ulimit", "umask", "unalias", "unset", "wait"),
     )
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_COMMENT = re.compile(r"(?m)^[ \t]*#.*$")
-_ROUGHLY = re.compile(
-    r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:sudo|doas|pkexec)(?=\s)", re.MULTILINE
-)
-_MAY_CALL_ROOT = re.compile(r"sudo|doas|pkexec|['\"\\]")
+_ASSIGNMENT = regex(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_COMMENT = regex(r"(?m)^[ \t]*#.*$")
+_ROUGHLY = regex(r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:sudo|doas|pkexec)(?=\s)", re.MULTILINE)
+_MAY_CALL_ROOT = regex(r"sudo|doas|pkexec|['\"\\]")
 """What a line holds that calls root: such a word, or what could put one together."""
-_PLAIN_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_PLAIN_PROGRAM = regex(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 
 def needs_root(task: Task, gates: Iterable[GateSpec] = ()) -> bool:

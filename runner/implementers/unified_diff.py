@@ -13,11 +13,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HUNK = re.compile(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_HUNK = regex(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_NEWLINE = b"\\"
 _BEYOND_TEXT = (
     b"rename ",

@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -130,7 +131,7 @@ PROBE_OUT = "RUNNER_PROBE_OUT"
 """The variable of the environment with the file that probes write to, a key a line."""
 PROBE_LOADED = "loaded"
 """Behind the number of a file: its key that says that it was loaded at all."""
-ELSEWHERE = re.compile(
+ELSEWHERE = regex(
     r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
     r"|linux|GOOS|GOARCH|__name__|TYPE_CHECKING|testing\.Short",
     re.IGNORECASE,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,7 @@ PLAIN = (
 """Comments and strings as most of them have them: a language adds its own."""
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_PAIRS.values())
-_SPACE = re.compile(r"\s+")
+_SPACE = regex(r"\s+")
 
 
 def mask_literals(source: str, tokens: re.Pattern[str]) -> str:
@@ -80,13 +82,13 @@ def string_at(source: str, at: int, tokens: re.Pattern[str]) -> str:
 
 # --- statements -------------------------------------------------------------------------
 
-_TOKENS = re.compile(
+_TOKENS = regex(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`"
     r"|'(?:\\.|[^'\\\n])*')|(?P<open>[{(\[])|(?P<close>[})\]])|(?P<end>;)|(?P<line>\n)"
     r"|(?P<word>[\w$#@]+)|(?P<other>[^\w\s])",
     re.DOTALL,
 )
-_GOES_ON = re.compile(r"(?:[,.=+\-*/&|?:<(\[{]|=>|\bextends|\bof|\bin)\Z")
+_GOES_ON = regex(r"(?:[,.=+\-*/&|?:<(\[{]|=>|\bextends|\bof|\bin)\Z")
 
 
 def top_statements(content: bytes, *, by_line: bool) -> list[list[str]]:

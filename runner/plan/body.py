@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Block, BlockKind
 from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 _COMMANDS = frozenset(("command", "test_contracts"))
 """Fields whose value may stand in a fence below them."""
-_COMMAND = re.compile(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
-_QUOTE = re.compile(r"^ {0,3}> ?")
-_CHANGE = re.compile(r"CHANGE-\d+")
+_COMMAND = regex(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
+_QUOTE = regex(r"^ {0,3}> ?")
+_CHANGE = regex(r"CHANGE-\d+")
 
 
 class Said(NamedTuple):
@@ -173,19 +174,19 @@ def _read_quote(body: Body, node: Node, source: Source) -> None:
 # --- blocks ---------------------------------------------------------------------------
 
 
-_WORD = re.compile(
+_WORD = regex(
     r"""(?P<key>[A-Za-z]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S*))|(?P<word>\S+)"""
 )
-_NAMED = re.compile(
+_NAMED = regex(
     r"""(?:path|filename|filepath|title|name|src|target)\s*[=:]\s*["']?(?P<p>[^"'\s}]+)"""
 )
-_LANG_PATH = re.compile(r"[A-Za-z0-9+#-]+[:](?P<p>[\w./-]+\.\w+)")
-_PATH = re.compile(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,7}|[\w@.+-]+(?:/[\w@.+-]+)+")
-_COMMENT = re.compile(
+_LANG_PATH = regex(r"[A-Za-z0-9+#-]+[:](?P<p>[\w./-]+\.\w+)")
+_PATH = regex(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,7}|[\w@.+-]+(?:/[\w@.+-]+)+")
+_COMMENT = regex(
     r"\s*(?:#|//|/\*+|<!--|--|;+|%)\s*(?:(?:file|path|filename)\s*[:=]\s*)?"
     r"(?P<p>[^\s*]+)\s*(?:\*/|-->)?\s*"
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"(?:(?:file|path|create|write|in|new file)\s*:?\s+)?[*_`]*(?P<p>[\w@./+-]+\.[A-Za-z]\w*)"
     r"[*_`]*\s*(?:\((?:new|changed|edited|modified|created)\))?\s*:?[*_]*",
     re.IGNORECASE,

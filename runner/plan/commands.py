@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ export false fi for function getopts hash if in local printf pwd read readonly r
 source test then time times trap true type ulimit umask unset until wait while { } ( ) !
 """
 _BUILTINS = frozenset(_SHELL.split())
-_SWALLOWED = re.compile(
+_SWALLOWED = regex(
     r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]*)(?=\s*(?:[;)&\"']|$))"
     r"|[;\n&]\s*(?:true|:|exit\s+0)(?=\s*(?:[;)\"'\n]|$))"
     r"|(?<![|>])\|\s*(?:tee|cat|head|tail|less|more)\b[^|;&]*(?=$|\s*[;)\n])"
@@ -26,11 +27,11 @@ _SWALLOWED = re.compile(
     r"|(?<!\S)--no-verify(?!\S)"
     r"|(?:^|(?<=[\s;&|(]))SKIP=\S+"
 )
-_PIPE_FAILS = re.compile(r"\bset\s+-\w*o\s+pipefail\b")
-_NO_OPERATOR = re.compile(r"\\.|[<>]&[\w-]*|&>>?")
+_PIPE_FAILS = regex(r"\bset\s+-\w*o\s+pipefail\b")
+_NO_OPERATOR = regex(r"\\.|[<>]&[\w-]*|&>>?")
 """An escaped letter, and redirections that are written with `&`."""
-_CONTROL = re.compile(r"&&|\|\||;;|\|&|[;|&\n]")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_CONTROL = regex(r"&&|\|\||;;|\|&|[;|&\n]")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
 _BETWEEN = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", "\n"})
 
 

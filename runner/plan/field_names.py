@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.text.wording import nearest
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ _MEANT = {
 """Names of the field's neighbours, which are not read: what they hold has a form of its own."""
 
 _NAME = r"[^\W\d_](?:[\w /-]*[\w])?"
-_MARKED = re.compile(
+_MARKED = regex(
     rf"(?P<mark>\*\*\*|\*\*|__|\*|_|`)(?P<name>{_NAME})\s*(?::\s*(?P=mark)|(?P=mark)\s*:)\s*"
 )
-_PLAIN = re.compile(rf"(?P<name>{_NAME}?)\s*:\s*")
+_PLAIN = regex(rf"(?P<name>{_NAME}?)\s*:\s*")
 _NEAR = 0.8
 """Ratio of equal letters (difflib) from which a list of prose is none."""
 _LONGEST = 3

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.plan import field_names
 from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.inline import plain
@@ -17,10 +17,10 @@ from runner.plan.status import read_status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_CHECKBOX = re.compile(r"\[[ xX]?\]\s+")
+_CHECKBOX = regex(r"\[[ xX]?\]\s+")
 # A backslash at a line's end breaks the line, and is no part of the text (CommonMark 0.31, 6.7).
-_HARD_BREAK = re.compile(r"\\$")
-_COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*$")
+_HARD_BREAK = regex(r"\\$")
+_COMMENT = regex(r"\s*<!--(?:(?!-->).)*-->\s*$")
 _COLUMNS = 2
 
 

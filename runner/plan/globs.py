@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
+from runner.lazy_pattern import regex
 from runner.model import LiteralPath
 from runner.text.ignore_rules import MOST_WILDCARDS, wildcards
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-_WILD = re.compile(r"[*?\[]")
+_WILD = regex(r"[*?\[]")
 # A `]` right behind the opening is one of the signs, as in fnmatch(3).
-_PARTS = re.compile(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
+_PARTS = regex(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
 LONGEST_PATH = 1024
 """Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
 GLOB_HINT = "mend the glob; a path that only looks like a glob is one where such a file exists"

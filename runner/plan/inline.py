@@ -7,22 +7,24 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from runner.lazy_pattern import regex
+
 # A backslash escapes ASCII punctuation and nothing else (CommonMark 0.31, 2.4): `C:\work` keeps
 # it.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<ticks>`+)|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
     r"|<(?P<link>[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*)>|(?P<tag></?[A-Za-z][^<>]*>)"
 )
-_MARKUP = re.compile(r"[*_~`\\\[<&]")
+_MARKUP = regex(r"[*_~`\\\[<&]")
 """What all inline Markdown begins with."""
-_ONE_CODE = re.compile(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
-_CODES = re.compile(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
-_STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+_ONE_CODE = regex(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
+_CODES = regex(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
+_STRONG = regex(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 # An underscore within a word begins no emphasis (CommonMark 0.31, 6.2): `snake_case_name` stays
 # whole.
-_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_EMPHASIS = regex(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
+_BREAK = regex(r"<br\s*/?>", re.IGNORECASE)
 EMPTY_WORDS = frozenset({"", "none", "nothing", "n/a", "-", "\u2013", "\u2014", "\u2212"})
 
 

@@ -20,6 +20,7 @@ from bisect import bisect_left
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from runner.lazy_pattern import regex
 from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.source import Source, body_start
 
@@ -33,24 +34,24 @@ if TYPE_CHECKING:
 
 # A setext underline makes a heading of the whole paragraph above it (CommonMark 0.31, 4.3): it is
 # cut at only where that paragraph certainly begins, behind an empty line.
-_LF = re.compile(
+_LF = regex(
     rb"\n(?=#{1,6}(?:[ \t\r\n]|\Z))|\n\r?\n(?=[A-Za-z][^\n]*\n(?:=+|-+)[ \t]*(?:[\r\n]|\Z))"
 )
 # A CR without LF ends a line, too (CommonMark 0.31, 2.1); then every line end is looked at.
-_LONE_CR = re.compile(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
+_LONE_CR = regex(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
 # Kinds 1 to 5 of HTML blocks go on over empty lines up to an end of their own; 6 and 7 end at the
 # first empty line (CommonMark 0.31, 4.6).
 _HTML_ENDS = (
     (
-        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
-        re.compile(rb"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+        regex(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        regex(rb"</(?:script|pre|style|textarea)>", re.IGNORECASE),
     ),
-    (re.compile(r"<!--"), re.compile(rb"-->")),
-    (re.compile(r"<\?"), re.compile(rb"\?>")),
-    (re.compile(r"<![A-Za-z]"), re.compile(rb">")),
-    (re.compile(r"<!\[CDATA\["), re.compile(rb"\]\]>")),
+    (regex(r"<!--"), regex(rb"-->")),
+    (regex(r"<\?"), regex(rb"\?>")),
+    (regex(r"<![A-Za-z]"), regex(rb">")),
+    (regex(r"<!\[CDATA\["), regex(rb"\]\]>")),
 )
-_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))[ \t]*[\r\n]")
+_BLANK_LINE = regex(rb"(?:\r\n|\n|\r(?!\n))[ \t]*[\r\n]")
 
 
 class Piece(NamedTuple):
@@ -217,12 +218,12 @@ def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[Item]:
 # --- plain blocks ---------------------------------------------------------------------
 
 
-_HEADING = re.compile(r"(#{1,6}) +(\S.*)")
+_HEADING = regex(r"(#{1,6}) +(\S.*)")
 _WORDS = r"(?:[A-Za-z]|\*\*[A-Za-z]|`[^`])"
 """What no block but a paragraph begins with."""
-_ITEM = re.compile(rf"(  )?- ({_WORDS}.*)")
-_TEXT = re.compile(rf"{_WORDS}.*")
-_FENCE = re.compile(r"(`{3,})([^`]*)")
+_ITEM = regex(rf"(  )?- ({_WORDS}.*)")
+_TEXT = regex(rf"{_WORDS}.*")
+_FENCE = regex(r"(`{3,})([^`]*)")
 
 
 def plain_blocks(text: str) -> list[Node] | None:

@@ -5,10 +5,10 @@ Rows of a pipe table: the cells of a line and where they stand (GFM, Tables exte
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.plan.inline import plain
 from runner.plan.source import body_start, text_of
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_DASHES = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_ESCAPED = re.compile(r"\\\|")
+_DASHES = regex(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_ESCAPED = regex(r"\\\|")
 
 
 class Cell(NamedTuple):
@@ -62,10 +62,10 @@ def is_dashes(line: str) -> bool:
     return "-" in line and bool(_DASHES.match(line))
 
 
-_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
+_FENCE = regex(r" {0,3}(?P<mark>`{3,}|~{3,})")
 # Git's markers, of seven signs by default (gitattributes(5), conflict-marker-size); `|||||||` is
 # the base that diff3 shows.
-_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
+_CONFLICT = regex(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
 
 
 class Row(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.model import Severity, Status
 from runner.plan import fields as styles
 from runner.plan.block_tree import Kind, Node
@@ -32,18 +33,18 @@ if TYPE_CHECKING:
 
     Told = tuple[Complaint, Severity]
 
-_LEAD = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
-_WITHOUT_COLON = re.compile(
+_LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
+_WITHOUT_COLON = regex(
     r"(?:\*\*|__)?(?P<name>Status|Depends on|Depends|Dependencies|Needs|Output files|Outputs|Files"
     r"|Writes|Test contracts|Tests)(?:\*\*|__)?\s*(?:=>?|->?|\u2013|—|\s)\s*(?P<value>\S.*)",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:\./)?[\w@.*+-]+(?:/[\w@.*+-]*)+|[\w@*+-]+(?:\.[A-Za-z]\w{0,7})+")
+_PATH = regex(r"(?:\./)?[\w@.*+-]+(?:/[\w@.*+-]*)+|[\w@*+-]+(?:\.[A-Za-z]\w{0,7})+")
 _WRITE_AS_ITEM = "write it as - {}: … in the list right under the task's heading"
 _TAKE_INDENT = (
     "take back its indent: a tab or four spaces make it an example (write - {}: … at the margin)"
 )
-_BESIDE = re.compile(
+_BESIDE = regex(
     r"\s*[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
     r"(?:\*\*|__)?:(?:\*\*|__)?(?=\s)"
 )
@@ -53,9 +54,9 @@ _TELL = frozenset(("acceptance", "test_contracts", "contracts", "gates", "comman
 _HOLD_NAMES = frozenset(("contracts", "gates"))
 """Fields whose items are named themselves."""
 _TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE, Kind.QUOTE))
-_QUOTE = re.compile(r" {0,3}> ?")
-_CHANGE = re.compile(r"\s*CHANGE-\d+")
-_SENTENCE = re.compile(rf"{WAITS_FOR}\.?", re.IGNORECASE)
+_QUOTE = regex(r" {0,3}> ?")
+_CHANGE = regex(r"\s*CHANGE-\d+")
+_SENTENCE = regex(rf"{WAITS_FOR}\.?", re.IGNORECASE)
 """A sentence that says what a task waits for, and nothing else."""
 _AS_DATA = frozenset(("yaml", "yml"))
 
@@ -336,9 +337,9 @@ _REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<re
 _OTHER_HEADING = r"={1,6}[ \t]+|h[1-6]\.[ \t]+|(?:<\w+>[ \t]*)+"
 """How AsciiDoc, Textile and HTML begin a heading, a summary or an item."""
 _BOLD = r"(?=(?:\*\*|__)[^*_]+(?:\*\*|__):?[ \t]*$)"
-_LISTED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING}|{_BOLD}){_REST}", re.MULTILINE)
+_LISTED = regex(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING}|{_BOLD}){_REST}", re.MULTILINE)
 """An id that a list, a check list, a row of a table or a line in bold begins with."""
-_NAMED = re.compile(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING})?{_REST}", re.MULTILINE)
+_NAMED = regex(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING})?{_REST}", re.MULTILINE)
 """An id that any line begins with: of a file without tasks."""
 
 

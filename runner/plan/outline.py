@@ -9,12 +9,12 @@ not known is parsed.
 from __future__ import annotations
 
 import hashlib
-import re
 import zlib
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Spec, Status
 from runner.plan.scanner import may_scan, scan
 from runner.plan.source import body_start
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from runner.plan.scanner import Scanned
 
-_REST_OF_LINE = re.compile(rb"[^\r\n]*")
-_HEADING = re.compile(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
-_SETEXT = re.compile(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
+_REST_OF_LINE = regex(rb"[^\r\n]*")
+_HEADING = regex(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
+_SETEXT = regex(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
 
 
 class Cut(NamedTuple):

@@ -6,15 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.plan.inline import plain, words
 from runner.plan.markdown_table import Row, read_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ID = re.compile(r"PATTERN[-_ ]?(\d+)\Z", re.IGNORECASE)
+_ID = regex(r"PATTERN[-_ ]?(\d+)\Z", re.IGNORECASE)
 _DIGITS = 3
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _DOMAIN, _STACK, _KEYWORD, _TITLE = 3, 4, 2, 1
 
 

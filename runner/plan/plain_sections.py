@@ -8,9 +8,9 @@ Held equal to it by the property test that holds the scanner.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.model import Block, Level, TestContract
 from runner.plan import proofs
 from runner.plan.body import Body, read_fence
@@ -23,6 +23,7 @@ from runner.plan.source import Run, text_of
 from runner.plan.values import BadValueError
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from runner.model import Task
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from runner.plan.scanner import TaskLines
     from runner.plan.status import StatusSpan
 
-_BELOW = re.compile(
+_BELOW = regex(
     r"\n+"
     r"|(?P<mark>`{3,})(?P<info>[^\n]*)\n(?P<text>(?:(?!(?P=mark))[^\n]*\n)*+)(?P=mark)`*(?:\n|\Z)"
     r"|(?P<lines>(?:[^\n]+(?:\n|\Z))+)"
 )
 """Empty lines, a fence, or the lines of a paragraph or list."""
-_TEST = re.compile(r"(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: (?P<command>`.*`)")
+_TEST = regex(r"(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: (?P<command>`.*`)")
 
 
 def read_plain(data: bytes, found: Found) -> Section | None:

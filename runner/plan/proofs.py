@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
+from runner.lazy_pattern import regex
 from runner.model import Contract, GateSpec, Level, Network, TestContract
 from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
 from runner.plan.source import Run
@@ -16,23 +17,23 @@ if TYPE_CHECKING:
 
     from runner.plan.fields import Field
 
-_TEST = re.compile(
+_TEST = regex(
     r"(?:\*\*|__|`)?(?P<id>TC[-_ ]?[\w.-]*\w)(?:\*\*|__|`)?\s*:?\s*"
     r"(?:[(\[]\s*(?P<level>[\w ,-]+?)\s*[)\]](?:\*\*|__)?)?\s*"
     r"(?::|—|\u2013|-(?=\s))\s*(?:\*\*|__)?\s*",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED = regex(
     r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*"
     r"(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*)?:(?:\*\*|__)?\s*"
 )
-_WITHOUT = re.compile(
+_WITHOUT = regex(
     r"none\s*(?:[—\u2013:;,]|-+(?=\s)|(?=\())\s*(?P<why>.*\w.*)\Z", re.IGNORECASE | re.DOTALL
 )
-_NEXT = re.compile(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
-_QUOTED = re.compile(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
+_NEXT = regex(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
+_QUOTED = regex(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
 """What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
-_OWN_SCRIPT = re.compile(r"\./[\w.+-]+(?:/[\w.+-]+)*")
+_OWN_SCRIPT = regex(r"\./[\w.+-]+(?:/[\w.+-]+)*")
 _PROGRAMS = """
 pytest python python3 py.test tox nox uv poetry hatch pdm pipenv pre-commit ruff mypy coverage
 npm npx yarn pnpm node deno bun jest vitest mocha ava tsc eslint playwright cypress go cargo
@@ -43,7 +44,7 @@ _TEST_PROGRAMS = frozenset(_PROGRAMS.split())
 """What begins a command line, and hardly a sentence."""
 _TOOLS = frozenset(("grep", "test", "diff", "cmp", "jq", "curl", "sqlite3"))
 """Words of which a command line begins only where an option follows."""
-_OPTION = re.compile(r"--?\w[\w-]*(?:=\S*)?")
+_OPTION = regex(r"--?\w[\w-]*(?:=\S*)?")
 _SENTENCES = """
 a an the is are be been it its that this these which who when where should must shall will can
 and or but not of to with for from by on into about sure through all every each everything our
@@ -152,7 +153,7 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
     )
 
 
-_IN_FOLDER = re.compile(r"cd [\w./-]+ && ")
+_IN_FOLDER = regex(r"cd [\w./-]+ && ")
 
 
 def is_bare_command(text: str) -> bool:

@@ -10,24 +10,26 @@ means: a property test holds the two equal.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.plan.field_names import key_of
 from runner.plan.inline import plain
 from runner.plan.status import ODD_VALUE, read_status
 from runner.plan.task_ids import LONGEST_TITLE, TitleMarks, heading_of, nearly_named, title_marks
 
 if TYPE_CHECKING:
+    import re
+
     from runner.model import Status
 
 # Possessive repeats throughout: time stays linear, whatever the bytes are.
 _TEXT = rb"[^\x00-\x1f\x7f]"
-_HEAD = re.compile(
+_HEAD = regex(
     rb"(?P<level>#{2,6}) (?P<id>TASK-\d{3,}+): (?P<title>[A-Za-z0-9\x80-\xff]%s*+)\n++" % _TEXT
 )
-_FIELD = re.compile(
+_FIELD = regex(
     rb"- ([A-Za-z][A-Za-z ]*+): ?(%s*+)(?:\n|\Z)((?:  - %s++(?:\n|\Z))*+)" % (_TEXT, _TEXT)
 )
 _NAME = rb"[\w/\x80-\xff-]*+(?:[ \t]++[\w/\x80-\xff-]++){0,3}+[ \t]*+:"
@@ -46,36 +48,36 @@ _FENCE = (
     # where a line only looks like one, the real parser is asked.
     rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 )
-_BODY = re.compile(
+_BODY = regex(
     rb"\n++(?![ \t0-9-])"  # else the list of fields goes on
     rb"(?:\n"
     rb"|(?:%s)++(?=\n|#|\Z)"
     rb"|(?<=\n\n)(?:(?:- %s)++|(?:\d{1,9}\. %s)++)(?:\n++(?![ \t0-9-])|(?=#)|\Z)"
     rb"|(?<=\n\n)%s)*+" % (_PROSE, _PROSE, _PROSE, _FENCE)
 )
-_CHAPTER = re.compile(
+_CHAPTER = regex(
     rb"(?P<level>#{1,6}) (?P<text>[A-Za-z]%s*+)(?:\n|\Z)"
     rb"(?:\n"
     rb"|(?:%s)++(?=\n|#|\Z)"
     rb"|(?<=\n\n)(?:- %s)++(?:\n++(?![ \t0-9-])|(?=#)|\Z)"
     rb"|(?<=\n\n)%s)*+(?=#{1,6} |\Z)" % (_TEXT, _PROSE, _PROSE, _FENCE)
 )
-_NEXT = re.compile(rb"(#{1,6}) (TASK-\d{3,}+: )?")
+_NEXT = regex(rb"(#{1,6}) (TASK-\d{3,}+: )?")
 _WORDS = rb"[A-Za-z][A-Za-z0-9 ,./_+-]*"
 _CODE = rb"`[^`]*[^`\s][^`]*`"
 _PATH = rb"`([A-Za-z0-9_][A-Za-z0-9_./*-]*)`"
 _PATHS = rb"%s(?:, %s)*" % (_PATH, _PATH)
-_ONE_PATH = re.compile(_PATH)
+_ONE_PATH = regex(_PATH)
 _NONE = (b"", b"none", b"None")
 
 
 def _single(value: bytes) -> re.Pattern[bytes]:
-    return re.compile(rb"(?:%s)\n" % value)
+    return regex(rb"(?:%s)\n" % value)
 
 
 def _entries(entry: bytes) -> re.Pattern[bytes]:
     """The form of a field whose value is one such entry on its line, or several below it."""
-    return re.compile(rb"(?:%s)?\n(?:  - (?:%s)(?:\n|\Z))*" % (entry, entry))
+    return regex(rb"(?:%s)?\n(?:  - (?:%s)(?:\n|\Z))*" % (entry, entry))
 
 
 _FORMS = {

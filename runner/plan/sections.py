@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
 from runner.plan.block_tree import Kind, Node
@@ -357,8 +358,8 @@ def _nearly_task(node: Node, heading: TaskHeading | None, source: Source) -> Com
     return Complaint(message, hint, node.start, column, max(1, len(node.text)))
 
 
-_SAID_ID = re.compile(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
-_TASK_WORD = re.compile(r"^(?:task|step|todo)\s*[:\u2013—]\s*", re.IGNORECASE)
+_SAID_ID = regex(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
+_TASK_WORD = regex(r"^(?:task|step|todo)\s*[:\u2013—]\s*", re.IGNORECASE)
 _MARKED = 8 * LONGEST_TITLE
 _LISTS = frozenset(
     {

@@ -6,9 +6,11 @@ import re
 from itertools import accumulate
 from typing import NamedTuple
 
+from runner.lazy_pattern import regex
+
 BOM = b"\xef\xbb\xbf"
 # U+0000 among them, as CommonMark 0.31, 2.3 wants it for safety.
-_BAD_BYTES = re.compile("[\ud800-\udfff\0]")
+_BAD_BYTES = regex("[\ud800-\udfff\0]")
 
 
 class Run(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.model import Status
 
 _EVERYDAY = {
@@ -14,18 +15,18 @@ _EVERYDAY = {
     **dict.fromkeys(("CLOSED", "COMPLETE", "COMPLETED"), Status.DONE),
 }
 """Words that people write for a status; the runner writes its own."""
-_WORD = re.compile(
+_WORD = regex(
     r"(?P<word>PENDING|IN[\s_-]*PROGRESS|DONE|BLOCKED|STALE|TO[\s_-]?DO|OPEN|NOT[\s_-]STARTED|READY"
     r"|WIP|DOING|CLOSED|COMPLETED?)(?!\w)",
     re.IGNORECASE,
 )
-_DASH = re.compile(r"\s*(?:—|\u2013|\u2212|--?)\s*")
-_MARKUP = re.compile(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
+_DASH = regex(r"\s*(?:—|\u2013|\u2212|--?)\s*")
+_MARKUP = regex(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
+_CONTROL = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
 # A pipe in a table's cell as in a list: a backslash before it would be read in the one and seen
 # in the other (CommonMark 0.31, 2.5; GFM, 4.10).
 _PIPE = "&#124;"
-ODD_VALUE = re.compile(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
+ODD_VALUE = regex(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
 """A value that may be more than the characters of a status: a cell, a comment, a line break."""
 
 

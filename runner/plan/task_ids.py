@@ -6,25 +6,26 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.plan.status import read_status
 
-_SEPARATOR = re.compile(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
-_STRONG = re.compile(
+_SEPARATOR = regex(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
+_STRONG = regex(
     r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?!\w|\.\d)|(?P<t>T)-?(?P<digits>\d+)(?!\w|\.\d)",
     re.IGNORECASE,
 )
-_WEAK = re.compile(r"(?P<word>[A-Z][A-Z0-9]*)-(?P<number>\d+)(?!\w)")
-_WRAPPED = re.compile(
+_WEAK = regex(r"(?P<word>[A-Z][A-Z0-9]*)-(?P<number>\d+)(?!\w)")
+_WRAPPED = regex(
     r"^(?:\*\*|__|`|\[)+(?P<id>[^*_`\[\]]+?)(?P<colon>:?)(?:\*\*|__|`|\])+(?:\([^()]*\))?"
 )
-_NUMBERED = re.compile(r"(?P<number>\d{1,6})[.)]\s+(?P<title>\S.*)")
-_BEFORE = re.compile(
+_NUMBERED = regex(r"(?P<number>\d{1,6})[.)]\s+(?P<title>\S.*)")
+_BEFORE = regex(
     r"(?:\[[ xX]?\]|~~|\d+[.)](?=\s)|[-*+](?=\s)"
     r"|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+)\s*"
 )
 """What people put in front of an id: a box, a stroke, a number, a symbol, a list's mark."""
-_IN_PARTS = re.compile(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
-_STATUS_MARK = re.compile(
+_IN_PARTS = regex(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
+_STATUS_MARK = regex(
     r"\s*[(\[](?P<said>[A-Za-z][A-Za-z _-]*)[)\]]\s*$|\s*[\u2705\u2611\u2714]\ufe0f?\s*$"
 )
 WAITS_FOR = (
@@ -32,7 +33,7 @@ WAITS_FOR = (
     r":?\s+(?P<ids>[^\s()][^()]*?)"
 )
 """The words of a sentence that says what a task waits for."""
-_NEEDS_MARK = re.compile(rf"\({WAITS_FOR}\)", re.IGNORECASE)
+_NEEDS_MARK = regex(rf"\({WAITS_FOR}\)", re.IGNORECASE)
 _DIGITS = 3
 LONGEST_TITLE = 500
 """Characters of a title that are shown, and stand in commits, statuses and reports."""

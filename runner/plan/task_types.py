@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,15 +176,15 @@ TABLE = (
 )
 
 SEARCHED = {
-    "auth": re.compile(
+    "auth": regex(
         r"\b(?:auth\w*|log ?in|passwords?|oauth\w*|jwt|sessions?|permissions?|rbac|sso|2fa|mfa)\b",
         re.IGNORECASE,
     ),
-    "database": re.compile(
+    "database": regex(
         r"\b(?:migrat\w+|databases?|sql|sqlite|postgres\w*|mysql|orm|alembic|schemas?)\b",
         re.IGNORECASE,
     ),
-    "payment": re.compile(
+    "payment": regex(
         r"\b(?:payments?|pay(?:s|ing)?|billing|invoic(?:e|es|ing)|checkout|refunds?|stripe|paypal"
         r"|subscriptions?)\b",
         re.IGNORECASE,
@@ -191,13 +192,9 @@ SEARCHED = {
 }
 """Domains under which the patterns must have been searched before a task that is about them, of
 whatever type it is, and what tells that."""
-_CREATES = re.compile(
-    r"(?:add|build|create|implement|introduce|new|provide|support)\b", re.IGNORECASE
-)
-_MIGRATES = re.compile(
-    r"\b(?:migrat\w+|backfill|alembic|schema change|upgrade of)\b", re.IGNORECASE
-)
-_MIGRATION_FILE = re.compile(r"(?:^|/)(?:migrations?|alembic)/|\.sql$")
+_CREATES = regex(r"(?:add|build|create|implement|introduce|new|provide|support)\b", re.IGNORECASE)
+_MIGRATES = regex(r"\b(?:migrat\w+|backfill|alembic|schema change|upgrade of)\b", re.IGNORECASE)
+_MIGRATION_FILE = regex(r"(?:^|/)(?:migrations?|alembic)/|\.sql$")
 _PROSE = 500
 """Letters of the prose that are looked at: what a task is stands in its beginning."""
 _IN_TITLE, _IN_KEYWORDS, _IN_FILES, _IN_PROSE, _FIRST_WORD = 3, 2, 4, 1, 2
@@ -268,12 +265,12 @@ def _score_row(row: TaskType, task: Task) -> tuple[int, Kind]:
 @cache
 def _words_of_all() -> re.Pattern[str]:
     """What every row looks for, at once: most titles hold nothing of it."""
-    return re.compile("|".join(_words(row).pattern for row in TABLE), re.IGNORECASE)
+    return regex("|".join(_words(row).pattern for row in TABLE), re.IGNORECASE)
 
 
 @cache
 def _words(row: TaskType) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{row.words})\b", re.IGNORECASE)
+    return regex(rf"\b(?:{row.words})\b", re.IGNORECASE)
 
 
 def _signs(row: TaskType, task: Task) -> Iterator[tuple[int, str, str]]:

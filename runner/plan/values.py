@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from runner.config.sizes import amount_of, explain_lacking
+from runner.lazy_pattern import regex
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
 from runner.model.task import PRIORITIES
 from runner.plan import status as statuses
@@ -29,7 +30,7 @@ _SECONDS = {
     **dict.fromkeys(("m", "min", "minute"), 60),
     **dict.fromkeys(("h", "hr", "hour"), 3600),
 }
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_DURATION = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _LONGEST_DURATION = 366 * 86400.0
 """No clock of the system waits for all that a plan could write."""
 _MOST_BUDGET = 1e15
@@ -38,13 +39,13 @@ _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _ONE = {"memory": "", "port": ""}
 """What is no count: without an amount it says nothing."""
-_AND = re.compile(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
-_SOUND = re.compile(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
+_AND = regex(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
+_SOUND = regex(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
 """Nearly all paths: nothing in them needs a second look but two dots and git."""
-_IDS = re.compile(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
-NUMBER = re.compile(r"#?(\d{1,9})")
+_IDS = regex(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
+NUMBER = regex(r"#?(\d{1,9})")
 """A task by its number alone."""
-_REMARK = re.compile(r"(?:\s+[(\u2013—]|\s+-+\s|:\s).*$")
+_REMARK = regex(r"(?:\s+[(\u2013—]|\s+-+\s|:\s).*$")
 
 
 class Complaint(NamedTuple):

@@ -211,6 +211,8 @@ _CERTIFICATES = (
 )
 ALLOWED = tuple(f"{_PERSON} {_BUILD} {_TOOLS} {_CERTIFICATES}".split())
 """Names and globs that are passed on. PATH is treated on its own."""
+_NAMES = frozenset(one for one in ALLOWED if "*" not in one)
+_GLOBS = tuple(one for one in ALLOWED if "*" in one)
 
 # The dynamic linker (ld.so(8)), an interpreter at its start, and a shell that is not asked to
 # (BASH_ENV: bash(1), INVOCATION) read these before the first line of the command: a glob such as
@@ -254,4 +256,4 @@ def _passes(name: str, wanted: tuple[str, ...]) -> bool:
         return True
     if any(fnmatchcase(name, pattern) for pattern in _NEVER_BY_GLOB):
         return False
-    return any(fnmatchcase(name, pattern) for pattern in (*ALLOWED, *wanted))
+    return name in _NAMES or any(fnmatchcase(name, pattern) for pattern in (*_GLOBS, *wanted))

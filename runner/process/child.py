@@ -6,7 +6,6 @@ The start of a command's first process, in the way its sandbox wants it.
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import subprocess
 import threading
@@ -15,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.process import platform, tree
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from runner.process.base import Prepared
@@ -32,8 +33,8 @@ _DRAIN = 1.0
 """Seconds for which a pipe is heard that somebody beyond our reach still holds."""
 # Bounded digits: a command can find this pipe by /proc/PID/fd (proc(5)), and int() of more than
 # 4,300 of them raises ValueError (CVE-2020-10735).
-_TIMES = re.compile(rb"(?:\d{1,9}m\d{1,9}[.,]\d{1,9}s\s*){4}")
-_TIME = re.compile(rb"(\d+)m(\d+)[.,](\d+)s")
+_TIMES = regex(rb"(?:\d{1,9}m\d{1,9}[.,]\d{1,9}s\s*){4}")
+_TIME = regex(rb"(\d+)m(\d+)[.,](\d+)s")
 _POLL = 0.02
 """Seconds between two looks where the kernel has no pidfd_open(2)."""
 

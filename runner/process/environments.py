@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.process.base import command_environment
 from runner.process.tools import which
 
@@ -30,11 +31,11 @@ TEST_PROGRAMS = ("pytest", "py.test")
 """Programs that run a project's tests in the environment they are installed in."""
 _MARK = "pyvenv.cfg"
 _LARGEST = 1_000_000
-_UNFIT = re.compile(r'[ $`!*@"\\\r\n\t]')
+_UNFIT = regex(r'[ $`!*@"\\\r\n\t]')
 """What poetry replaces in a project's name."""
 _NAME_WIDTH = 42
 _ASDF_NAMES = {"nodejs": "node", "golang": "go"}
-_VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]*")
+_VERSION = regex(r"[0-9][0-9A-Za-z.+_-]*")
 
 
 def find_shared_folders(root: Path) -> tuple[str, ...]:

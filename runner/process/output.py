@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.lazy_pattern import regex
 from runner.secrets.redact import StreamRedactor
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ LEAD = (1 << 17) + (1 << 13)
 """Bytes that are read before the first one that is shown: more than the longest private key that
 is swallowed (64 kB) with an unfinished line before it (64 kB)."""
 _BLOCK = 65536
-_TOKEN = re.compile(rb"[A-Za-z0-9+/=_.~-]*+")
+_TOKEN = regex(rb"[A-Za-z0-9+/=_.~-]*+")
 
 
 class TailBuffer:

@@ -9,7 +9,6 @@ missing by itself. A process that is gone says nothing.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOUNTED = 4
 """The word of a line of mountinfo that says where."""
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = regex(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError, refusal_of
+from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Ended, Ran
 from runner.process.cgroups import Group, group_for
@@ -361,7 +362,7 @@ _NONE = 1 << 20
 """Bytes with which no command does anything."""
 _LITTLE = 64 << 20
 """Bytes of which a command may have used up the rest, and given it back when it failed."""
-_SAID = re.compile(
+_SAID = regex(
     r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|disk is full", re.IGNORECASE
 )
 

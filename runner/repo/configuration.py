@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.repo import safe_config
 from runner.repo.git import text
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 OWN = ("system", "global")
 """Scopes that are the person's; `local`, `worktree` come with the repository."""
-_UNUSUAL = re.compile(
+_UNUSUAL = regex(
     r"core\.(?:fsmonitor|fsyncmethod|sharedrepository|sparsecheckout.*|splitindex"
     r"|untrackedcache)|extensions\..*|feature\..*|index\..*|remote\..*\.promisor"
     r"|remote\..*\.partialclonefilter",

@@ -10,6 +10,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.repo.trailers import FILES, NAMES, parse_message
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _SAID = (*(name for name in NAMES if name != FILES), "Undoes", "Restores", "Checkpoint")
 """The trailers it is about. Those that people and servers add to a message change nothing."""
-_LINE = re.compile(rf"^{FILES}: .*\n?", re.MULTILINE)
+_LINE = regex(rf"^{FILES}: .*\n?", re.MULTILINE)
 
 
 def with_digest(

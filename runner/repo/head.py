@@ -9,6 +9,7 @@ from pathlib import Path
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
 OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"
@@ -19,7 +20,7 @@ WAITING_BASE = "refs/worktree/runner/manual/base"
 _DEPTH = 5
 """How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
 _CHUNK = 1 << 16
-_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)

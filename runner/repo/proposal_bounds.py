@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import unicodedata
 from typing import TYPE_CHECKING, Self
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action
 from runner.repo.git import SECONDS, text
 from runner.repo.tree_files import make_readable
@@ -29,7 +29,7 @@ _SHOWN = 200
 """Characters of a path too long to be opened."""
 # dir.c, `warning_errno(_("could not open directory '%s'"), ...)`; git ends with 0 all the same, and
 # cuts the line where it is longer than 4 kB
-_UNOPENED = re.compile(r"could not open directory '([^'\n]*)")
+_UNOPENED = regex(r"could not open directory '([^'\n]*)")
 _CHANGED = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
 
 

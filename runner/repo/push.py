@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.repo.alternates import lay_out
 from runner.repo.configuration import OWN
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 _PROTOCOLS = ("file", "git", "http", "https", "ssh")
-_HELPER = re.compile(r"([A-Za-z0-9][A-Za-z0-9+.-]*)::")
+_HELPER = regex(r"([A-Za-z0-9][A-Za-z0-9+.-]*)::")
 """`<transport>::<address>` names a program (gitremote-helpers(7))."""
 _RUNS_ANYTHING = frozenset({"ext", "fd"})
-_SSH = re.compile(r"[^/]+:")
+_SSH = regex(r"[^/]+:")
 """`host:path`, where no slash comes before the colon (git-push(1), "GIT URLS")."""
-_SYMREF = re.compile(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
+_SYMREF = regex(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
 _HEEDED = ("core.askpass", "core.gitproxy", "core.sshcommand", "credential.", "http.", "url.")
 _UNSAID = frozenset(
     {"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY"}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeGuard
 
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.repo.alternates import Lender
-from runner.repo.git import Git, ObjectReader, text
+from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.tree_files import TICK, signature
@@ -30,6 +33,13 @@ else:
     configuration = lazy_module("runner.repo.configuration")
     landed_commits = lazy_module("runner.repo.landed_commits")
     repo_state = lazy_module("runner.repo.repo_state")
+
+
+_FEW = 16
+"""Paths that are looked up here; of more git is asked at once."""
+_NEAR = 24
+"""Commits that are read here before git is asked about a history."""
+_NAME = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Repository:
@@ -200,7 +210,15 @@ class Repository:
 
     def tree_entries(self, treeish: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """Mode and object at each of these paths that the tree holds; none for no commit."""
-        return tree_entries(self.git, self.prefix, treeish, paths)
+        if not self._is_name(treeish) or len(paths) > _FEW:
+            return tree_entries(self.git, self.prefix, treeish, paths)
+        objects = self.objects()
+        found = {path: objects.entry(treeish, self.prefix.whole(path)) for path in paths}
+        return {path: entry for path, entry in found.items() if entry}
+
+    def _is_name(self, said: str | None) -> TypeGuard[str]:
+        """Whether that is an object's whole name, which means the same for ever."""
+        return said is not None and bool(_NAME.fullmatch(said))
 
     def list_tree(self, treeish: str) -> tuple[str, ...]:
         """Every path of a tree that lies in the project, files and gitlinks."""
@@ -214,6 +232,10 @@ class Repository:
             return self.empty_tree()
         if commit in self.trees.commits:
             return self.trees.commits[commit]
+        if self._is_name(commit):
+            with suppress(GitError):
+                self.objects().entries(commit)
+                return self.trees.commits.get(commit, commit)
         return self.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
@@ -237,7 +259,31 @@ class Repository:
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` descends from `older`, or is it; an unknown commit is no ancestor."""
+        if self._is_name(older) and self._is_name(newer) and self._has_true_parents():
+            near = self._find_near(older, newer)
+            if near is not None:
+                return near
         return self.git.ask("merge-base", "--is-ancestor", older, newer).exit == 0
+
+    def _find_near(self, older: str, newer: str) -> bool | None:
+        """Whether the first few commits from `newer` back are `older`; None where more are left."""
+        seen, pending = {newer}, deque((newer,))
+        while pending and len(seen) <= _NEAR:
+            commit = pending.popleft()
+            found = self._objects.read(commit)
+            if found is None or found[0] != "commit":
+                return None
+            if commit == older:
+                return True
+            come = [one for one in _parents(found[1]) if one not in seen]
+            seen.update(come)
+            pending.extend(come)
+        return None if pending else False
+
+    def _has_true_parents(self) -> bool:
+        """Whether a commit's parents are those that it names (gitglossary(7), shallow, grafts)."""
+        common = self.folders.common
+        return not ((common / "shallow").exists() or (common / "info" / "grafts").exists())
 
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor of two commits, or None."""
@@ -246,6 +292,8 @@ class Repository:
 
     def resolve(self, name: str) -> str | None:
         """The commit a name means, or None."""
+        if self._is_name(name) and (found := self._objects.read(name)) and found[0] == "commit":
+            return name
         answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         return answer.out.decode().strip() or None
 
@@ -270,9 +318,7 @@ class Repository:
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The commits that a commit names as its parents; none for what is no commit."""
         found = self._objects.read(commit)
-        head = found[1].partition(b"\n\n")[0] if found and found[0] == "commit" else b""
-        lines = text(head).split("\n")
-        return tuple(line[7:] for line in lines if line.startswith("parent "))
+        return _parents(found[1]) if found and found[0] == "commit" else ()
 
     def message(self, commit: str) -> str:
         """The whole message of a commit. Raises GitError."""
@@ -315,3 +361,9 @@ class Repository:
             self.folders.common / "info" / "exclude",
         )
         return b"\n".join(path.read_bytes() for path in files if path.is_file())
+
+
+def _parents(commit: bytes) -> tuple[str, ...]:
+    """The parents that the content of a commit names ("Git Internals - Git Objects")."""
+    lines = text(commit.partition(b"\n\n")[0]).split("\n")
+    return tuple(line[7:] for line in lines if line.startswith("parent "))

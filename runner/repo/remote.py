@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.repo.git import Answer, Git, GitTimeoutError
 from runner.repo.objects import Objects
 from runner.repo.push import address_of, lay_apart
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 120.0
 """The longest that one word with a remote may take."""
-_LINE = re.compile(r"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
+_LINE = regex(r"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
 """What git-ls-remote(1) prints for each ref."""
 _TRIES = 3
 """How often a push is tried that the remote refuses although nothing there has moved: another
@@ -36,7 +37,7 @@ push may hold its locks for an instant."""
 _PAUSE = 0.3
 _SAID = 2000
 """Bytes of a remote's words that are kept."""
-_REJECTED = re.compile(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
+_REJECTED = regex(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 

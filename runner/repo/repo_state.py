@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.repo.git import text
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ _ONGOING = (
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
-_GITLINK = re.compile(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]*)")
-_ATTRIBUTES = re.compile(rb"\t((?:[^\0]*/)?\.gitattributes)\0")
+_GITLINK = regex(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]*)")
+_ATTRIBUTES = regex(rb"\t((?:[^\0]*/)?\.gitattributes)\0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.lazy_pattern import regex
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ _KEPT = frozenset(
     }
 )
 
-_RUNS = re.compile(
+_RUNS = regex(
     r"(?:filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver)",
     re.DOTALL,
 )
-_REQUIRED = re.compile(r"filter\..+\.required", re.DOTALL)
+_REQUIRED = regex(r"filter\..+\.required", re.DOTALL)
 
 
 def silence(names: Iterable[str]) -> Settings:

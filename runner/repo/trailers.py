@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
 from runner.model.grades import proof_kind
 
@@ -34,12 +35,12 @@ _TYPES = {
     "refactor": "refactor",
     "infra": "build",
 }
-_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
+_TRAILER = regex(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 _PICKED = "(cherry picked from commit "
 """What `git cherry-pick -x` puts among the trailers; git passes over it as well."""
 # str.splitlines ends a line at \x85, U+2028 and U+2029, too: a value that held one would be two
 # trailers when it is read back.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_CONTROL = regex(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ def coverage_line(coverage: Coverage | None) -> str:
     return f"{int(coverage.percent)}% of {coverage.lines} lines (threshold {coverage.threshold:g}%)"
 
 
-_COVERAGE = re.compile(r"(\d{1,3})% of (\d{1,9}) lines? \(threshold (\d{1,3}(?:\.\d+)?)%\)")
+_COVERAGE = regex(r"(\d{1,3})% of (\d{1,9}) lines? \(threshold (\d{1,3}(?:\.\d+)?)%\)")
 
 
 def parse_coverage(line: str) -> Coverage | None:
@@ -205,7 +206,7 @@ def _word(value: str) -> str:
 
 # --- tasks without a commit of their own ----------------------------------------------
 
-_CHECKED = re.compile(
+_CHECKED = regex(
     r"(?P<task>\S+) attempt=(?P<attempt>\d{1,9}) spec=(?P<what>\S+) (?P<proof>\S+)"
     r"(?: tree=(?P<tree>[0-9a-f]{40,64}))?(?P<proofs>(?: \| .*)?)"
 )

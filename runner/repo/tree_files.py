@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.repo.git import raw, text
 from runner.repo.lock_files import UnusualError
 from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry
@@ -138,7 +139,7 @@ def _unlock(folder: bytes) -> None:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocking: to open a pipe that nobody writes to would wait for ever (fifo(7)).
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_USUAL = re.compile(rb"(?:(?!\.git)[\w+@=,. -]+/)*(?!\.git)[\w+@=,. -]+", re.IGNORECASE)
+_USUAL = regex(rb"(?:(?!\.git)[\w+@=,. -]+/)*(?!\.git)[\w+@=,. -]+", re.IGNORECASE)
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

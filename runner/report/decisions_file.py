@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.journal.events import DecisionMade
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.report.status_line import NOT_APPLICABLE
 from runner.text.display import display_markdown
 from runner.text.wording import read_number
@@ -101,7 +102,7 @@ _TELLING = 4
 """Fewer bytes than these may be a person's own."""
 
 
-_ENTRY = re.compile(r"^## DECISION-(\d+):", re.MULTILINE)
+_ENTRY = regex(r"^## DECISION-(\d+):", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -190,7 +191,7 @@ class IgnoreDocument:
 
 HEAD = "# Decisions\n\n"
 """The beginning of a new DECISIONS.md."""
-_HEADING = re.compile(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b", re.MULTILINE)
+_HEADING = regex(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b", re.MULTILINE)
 
 
 def decision_entry(number: int, decision: Decision, task: str, date: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from runner.journal.evidence import parse_unproven, proofs_told
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import HistoryMoved, HistoryMoving
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Spec
 from runner.repo.trailers import format_checked
 from runner.run.landing.lander import Made, changes_between
@@ -123,7 +123,7 @@ def format_checked_line(record: Record) -> str:
     return format_checked(record.task, record.attempt, event.spec, event.tree, event.proofs)
 
 
-_BESIDE = re.compile(r"\.(?P<name>.+)\.\d+\.\d+\.tmp")
+_BESIDE = regex(r"\.(?P<name>.+)\.\d+\.\d+\.tmp")
 """How `effects.write_file` calls what it writes beside a file."""
 
 

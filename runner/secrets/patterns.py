@@ -34,6 +34,9 @@ _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
 
 
+_WORTH_GATES = 256 << 10
+"""Bytes: compiling all gates takes as long as looking through so many for each shape's literals."""
+_read_bare: dict[int, int] = {}
 _known_gates: dict[int, tuple[tuple[Shape, ...], tuple[tuple[str, Regex], ...]]] = {}
 
 
@@ -87,12 +90,13 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
     With `to_redact` only of those that may hide what a person reads.
     """
     shapes = redacting_shapes() if to_redact else all_shapes()
-    open_gates = {gate for gate, regex in _compiled_gates(shapes) if regex.search(text)}
-    if not open_gates:
+    gates = _compiled_gates(shapes) if _is_worth_gates(shapes, len(text)) else None
+    open_gates = {gate for gate, regex in gates or () if regex.search(text)}
+    if gates is not None and not open_gates:
         return
     lowered = text.lower()
     for shape in shapes:
-        if _gate_of(shape) not in open_gates:
+        if gates is not None and _gate_of(shape) not in open_gates:
             continue
         haystack = lowered if shape.ignore_case else text
         if any(needle in haystack for needle in _needles(shape)):
@@ -153,6 +157,16 @@ def _gate_of(shape: Shape) -> str:
     if _is_hinted(shape):
         return "named"
     return shape.name if shape.name in ("assigned", "password") else "other"
+
+
+def _is_worth_gates(shapes: tuple[Shape, ...], more: int) -> bool:
+    """Whether so much was searched for these shapes that their gates are worth being compiled.
+
+    A gate is only a quicker no: without it the literals of each shape are looked for.
+    """
+    read = _read_bare.get(id(shapes), 0) + more
+    _read_bare[id(shapes)] = read  # of two threads one may be forgotten: both count on
+    return read > _WORTH_GATES
 
 
 def _compiled_gates(shapes: tuple[Shape, ...]) -> tuple[tuple[str, Regex], ...]:

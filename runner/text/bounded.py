@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from typing import TYPE_CHECKING, Any
+
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,8 +22,8 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.LShift: operator.lshift,
 }
-_FILLED = re.compile(r"%([^A-Za-z%]*)")
-_WIDTH = re.compile(r"[0-9]+")
+_FILLED = regex(r"%([^A-Za-z%]*)")
+_WIDTH = regex(r"[0-9]+")
 _LONGEST_FLOAT = 400
 """Letters of a float written out by `%f` before its point, or less."""
 

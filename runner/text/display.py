@@ -9,12 +9,13 @@ A RunnerError as a person reads it: what, where, and a hint.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
+    import re
     import unicodedata
 
     from runner.errors import RunnerError
@@ -33,10 +34,10 @@ _UNSEEN = (
     r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     r"\U000e0000-\U000e0fff"
 )
-_ONE_LINE = re.compile(f"[{_UNSEEN}]")
-_MANY_LINES = re.compile(rf"(?![\n\t])[{_UNSEEN}]")
+_ONE_LINE = regex(f"[{_UNSEEN}]")
+_MANY_LINES = regex(rf"(?![\n\t])[{_UNSEEN}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\])[(\[:]")
+_MARKUP = regex(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\])[(\[:]")
 """What begins a tag or autolink, an image, and the target of a link (CommonMark 0.31, 6.3-6.6)."""
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "(": "&#40;", ":": "&#58;"}
 _EMOJI_PRESENTATION = "\ufe0f"

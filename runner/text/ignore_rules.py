@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ else:
 LONGEST = 4096
 MOST_WILDCARDS = 16
 """Runs of `*`, `?` and `[` in one rule."""
-_WILDCARD = re.compile(r"\*+|[?\[]")
+_WILDCARD = regex(r"\*+|[?\[]")
 
 
 def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Mapping
 
 _STRING = (
@@ -18,8 +20,8 @@ _REST = (
     r"|(?P<number>(?<![\w.])\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?n?)|(?P<line>\n)"
     r"|(?P<word>[A-Za-z_$][\w$]*!?)|(?P<mark>[!=]==|[!=]=|=>|->|:=|&&|\|\||[^\s\w])"
 )
-_HASH_COMMENTS = re.compile(r"(?P<comment>\#[^\n]*)|" + _STRING + _REST)
-_SLASH_COMMENTS = re.compile(r"(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|" + _STRING + _REST)
+_HASH_COMMENTS = regex(r"(?P<comment>\#[^\n]*)|" + _STRING + _REST)
+_SLASH_COMMENTS = regex(r"(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)|" + _STRING + _REST)
 OPENING = {"(": ")", "[": "]", "{": "}"}
 CLOSING = frozenset(OPENING.values())
 _MOST_TOKENS = 200_000

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.text.bounded import LONGEST, TooLarge, join, letters, replace, write
 
 if TYPE_CHECKING:
@@ -74,15 +75,15 @@ def follow_aliases(tree: ast.Module, names: frozenset[str]) -> ast.Module:
 
 _PLAIN = frozenset({"lower", "upper", "strip", "title", "capitalize", "swapcase", "casefold"})
 _REPLACING = frozenset({"replace", "removeprefix", "removesuffix"})
-_SUM = re.compile(
+_SUM = regex(
     r"(?P<q>['\"`])(?P<left>[^'\"`\\\n$]*)(?P=q)[ \t]*\+[ \t]*"
     r"(?P<p>['\"`])(?P<right>[^'\"`\\\n$]*)(?P=p)"
 )
-_LIST = re.compile(
+_LIST = regex(
     r"\[(?P<items>[ \t]*(?:['\"`][^'\"`\\\n$]*['\"`](?:[ \t]*,)?[ \t]*)+)\]\.join\("
     r"[ \t]*['\"`](?P<glue>[^'\"`\\\n$]*)['\"`][ \t]*\)"
 )
-_ITEM = re.compile(r"['\"`]([^'\"`\n]*)['\"`]")
+_ITEM = regex(r"['\"`]([^'\"`\n]*)['\"`]")
 
 
 def fold_text(node: ast.AST) -> str:

@@ -7,11 +7,11 @@ Hints that help a person to the word they meant.
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LISTED = 3
 _SHORT = 12
 _LONGEST = 19
 _DETAIL_LINES = 8
-_FAILED = re.compile(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
+_FAILED = regex(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
 """How the detail of a check begins that names its tests (`gates/check_run`)."""
 
 

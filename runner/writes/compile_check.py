@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages.registry import is_written_in, row_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.writes import parsers
 from runner.writes.parsers import Mistake, is_costly
@@ -41,14 +42,12 @@ _LANGUAGES = {
     ".sh": "shell",
     ".bash": "shell",
 }
-_SHEBANG = re.compile(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)")
+_SHEBANG = regex(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)")
 # These are JSON with comments, whatever their names say.
-_COMMENTED_JSON = re.compile(
-    r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/"
-)
+_COMMENTED_JSON = regex(r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/")
 # Files that are there to be wrong: what they hold is the tests' business.
 _SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
-_BASH_SAYS = re.compile(r"line (\d{1,9}): (.*)")
+_BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
 _SECONDS_PER_MEGABYTE = 1
 
 
@@ -208,7 +207,7 @@ def _is_template(change: Change) -> bool:
 
 
 _LARGEST = 5_000_000
-_NO_SCRIPT = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.IGNORECASE)
+_NO_SCRIPT = regex(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.IGNORECASE)
 """Translations of Qt and films have the ending `.ts`, too."""
 
 _SCRIPT = r"""

@@ -19,6 +19,8 @@ import threading
 import warnings
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 
 TOO_DEEP = "this nests too deeply to be parsed"
-_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_AT = regex(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 # `warnings` keeps its filters in one global list, which two threads must not swap at once.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -167,7 +169,7 @@ _DUPLICATED = 1 << 20
 # An f-string is joined anew at each field: 80,000 fields in one took 4.5 s.
 _BRACES = 3_000
 # Python accepts any text codec here; some (idna, punycode) are quadratic.
-_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _PLAIN_CODECS = frozenset((b"utf-8", b"utf8", b"ascii", b"us-ascii", b"latin-1", b"iso-8859-1"))
 # libyaml looks at every open bracket for each token: 100,000 took 14 s.
 _FLOW_OPENERS = 4_000

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding, LiteralPath, Severity
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
 from runner.text.ignore_rules import ignore_rules
@@ -231,10 +232,10 @@ LONGEST_NAME = 255
 
 # Short (8.3) names NTFS gives to `.git`, `.gitmodules`, `.gitattributes`, `.gitignore`;
 # the hashed form is `gi` and four hex digits.
-_SHORT_NAME = re.compile(r"\.?git[a-z0-9]{0,3}~[0-9]+|gi[0-9a-f]{4}~[0-9]+", re.IGNORECASE)
+_SHORT_NAME = regex(r"\.?git[a-z0-9]{0,3}~[0-9]+|gi[0-9a-f]{4}~[0-9]+", re.IGNORECASE)
 # Whatever follows the first colon is an alternate stream to NTFS: `.git::$INDEX_ALLOCATION`.
-_STREAM = re.compile(r":.*\$|::")
-_DRIVE = re.compile(r"[A-Za-z]:.*")
+_STREAM = regex(r":.*\$|::")
+_DRIVE = regex(r"[A-Za-z]:.*")
 _NOT_ON_WINDOWS = frozenset('<>:"|?*')
 _DEVICES = frozenset(("con", "prn", "aux", "nul", "conin$", "conout$")) | {
     name + digit for name in ("com", "lpt") for digit in "123456789¹²³"

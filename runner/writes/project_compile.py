@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -10,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from runner.languages.registry import all_languages
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Sequence
 
     from runner.languages.base import Compiler
@@ -187,12 +188,12 @@ def _output(ran: Ran) -> str:
         return log.read(_READ).decode("utf-8", "replace")
 
 
-_PARENTHESES = re.compile(
+_PARENTHESES = regex(
     r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"
 )
-_COLONS = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
-_RUSTC = re.compile(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
-_RUSTC_ERROR = re.compile(r"error(?:\[E\d+\])?: .*")
+_COLONS = regex(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
+_RUSTC = regex(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
+_RUSTC_ERROR = regex(r"error(?:\[E\d+\])?: .*")
 
 
 def _locate(output: str, folder: str) -> Iterable[Finding]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from runner.languages.registry import LANGUAGES, row_named
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.writes.compile_check import is_missing_tool
 from runner.writes.sast_report import (
     MOST_FINDINGS,
@@ -224,7 +225,7 @@ SCANNERS = (
 _MOST_OUTPUT = 4 << 20
 _MOST_STARTS = 20
 _LONGEST = 500
-_BEGINS = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
+_BEGINS = regex(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _WORDS = {
     "error": "high", "critical": "high", "warning": "medium", "2": "high", "1": "medium",
     "info": "low", "inventory": "low",

@@ -10,13 +10,13 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action, Change, Digest, digest_of
 from runner.writes.safe_io import open_beneath, read_beneath, unlink_beneath, write_beneath
 
@@ -29,8 +29,8 @@ _LOCK = f"{STAGED}/lock"
 _DECIDED = f"{STAGED}/decided.json"
 _KEPT = 50
 """Decided proposals that are remembered."""
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
-_HEX = re.compile(r"sha256:[0-9a-f]{64}")
+_PLAIN = regex(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
+_HEX = regex(r"sha256:[0-9a-f]{64}")
 _VERSION = 1
 
 

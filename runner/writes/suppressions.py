@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.languages.base import LINTER, SCANNER, SKIP, Marker
 from runner.languages.registry import all_languages
+from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 
 if TYPE_CHECKING:
@@ -53,16 +54,16 @@ def _shapes() -> tuple[_Shape, ...]:
     return tuple(
         _Shape(
             tuple(one.needles.split()),
-            re.compile(one.pattern.replace("_", r"[ \t]{0,9}"), re.IGNORECASE),
+            regex(one.pattern.replace("_", r"[ \t]{0,9}"), re.IGNORECASE),
             one.meaning,
         )
         for one in known
     )
 
 
-_CODEC = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
-_TEST_PATH = re.compile(r"(^|/)(tests?|__tests__|spec)/|(^|/)test_|_test\.|\.(test|spec)\.")
-_TEST = re.compile(
+_CODEC = regex(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
+_TEST_PATH = regex(r"(^|/)(tests?|__tests__|spec)/|(^|/)test_|_test\.|\.(test|spec)\.")
+_TEST = regex(
     r"^[ \t]{0,40}(?:async[ \t]+)?def[ \t]+(test\w*)|^func[ \t]+(Test\w+)"
     r"|^[ \t]{0,40}(?:it|test)\([ \t]{0,9}['\"`]([^'\"`\n]{1,200})",
     re.MULTILINE,

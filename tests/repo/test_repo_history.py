@@ -1,7 +1,13 @@
+from itertools import product
+from random import Random
+
+import pytest
 from repo_build import a_change, a_repository, commit_all, git, write
 
+from runner import effects
 from runner.model import Proof, Spec, Verdict, digest_of
 from runner.repo.commit import commit_tree, swap_branch
+from runner.repo.git import GitError
 from runner.repo.read import Repository
 from runner.repo.trailers import build_message, parse_proof, subject, task_trailers
 
@@ -123,3 +129,66 @@ def test_the_reading_process_may_die(tmp_path):
         repo._objects._process.kill()
         repo._objects._process.wait()
         assert repo.blob("HEAD", "a") == b"1"
+
+
+@pytest.fixture
+def started():
+    """The git commands that are started, in their order."""
+    found = []
+
+    def see(kind, what):
+        if kind == "git":
+            found.append(what)
+
+    effects.watch(see)
+    yield found
+    effects.unwatch(see)
+
+
+def a_history(folder, commits, random):
+    """So many commits, some of them merges; all of them."""
+    a_repository(folder, {"a": "1"})
+    made = [git(folder, "rev-parse", "HEAD").strip()]
+    tree = git(folder, "rev-parse", "HEAD^{tree}").strip()
+    for number in range(commits):
+        parents = random.sample(made[-4:], min(len(made), random.choice((1, 1, 2))))
+        words = [word for one in parents for word in ("-p", one)]
+        made.append(git(folder, "commit-tree", tree, *words, "-m", str(number)).strip())
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_near_ancestors_are_those_that_git_names(tmp_path, started, seed):
+    made = a_history(tmp_path, 14, Random(seed))
+    with Repository.open(tmp_path) as repo:
+        for older, newer in product((*made, "0" * 40), made[-6:]):
+            told = repo.git.ask("merge-base", "--is-ancestor", older, newer).exit == 0
+            started.clear()
+            assert repo.is_ancestor(older, newer) == told
+            assert set(started) <= {"cat-file"}
+
+
+def test_git_is_asked_of_ancestors_that_are_far_or_cut_off(tmp_path, started):
+    made = a_history(tmp_path, 40, Random(1))
+    with Repository.open(tmp_path) as repo:
+        assert repo.is_ancestor(made[0], made[-1])
+        assert started[-1] == "merge-base"
+        (tmp_path / ".git" / "shallow").write_text(made[-1] + "\n")
+        assert not repo.is_ancestor(made[-2], made[-1])
+        assert started[-1] == "merge-base"
+
+
+def test_a_few_paths_trees_and_commits_are_looked_up_without_a_process(tmp_path, started):
+    a_repository(tmp_path, {"dir/x": "1", "dir/deep/y": "2", "z": "3"})
+    with Repository.open(tmp_path) as repo:
+        head, tree = (git(tmp_path, "rev-parse", one).strip() for one in ("HEAD", "HEAD^{tree}"))
+        paths = ("dir/x", "dir", "dir/deep/y", "z", "z/x", "missing", "dir/missing/y")
+        here = [repo.tree_entries(at, paths) for at in (head, tree)]
+        assert here == [repo.tree_entries(at, paths) for at in ("HEAD", "HEAD^{tree}")]
+        assert set(here[0]) == {"dir/x", "dir", "dir/deep/y", "z"}
+        assert (repo.tree_of(head), repo.tree_of(tree), repo.resolve(head)) == (tree, tree, head)
+        assert repo.resolve(tree) is None
+        assert started.count("ls-tree") == 2  # of the names that may come to mean something else
+        assert started.count("rev-parse") == 1  # of the tree, which is no commit
+        with pytest.raises(GitError):
+            repo.tree_of("1" * 40)

@@ -4,7 +4,7 @@ import pytest
 
 from runner.model import Action
 from runner.repo.read import Repository
-from runner.run.landing.own_work import Landings, own_work
+from runner.run.landing.own_work import Landings, entries_of, own_work
 from runner.run.proof.same_tree import tree_key
 
 
@@ -28,6 +28,7 @@ def commit(root, files, message="x"):
         if text is None:
             file.unlink()
         else:
+            file.parent.mkdir(exist_ok=True)
             file.write_text(text)
     git(root, "add", "-A")
     git(root, "commit", "-qm", message)
@@ -84,6 +85,21 @@ def test_landings_are_those_that_a_tip_reaches_and_nobody_took_back(root):
         assert Landings(repository).of("TASK-002", undoing) == ()
 
 
+def test_what_a_few_commits_changed_is_what_git_says_of_more(root):
+    made = [
+        commit(root, {"a.py": "one\n", "dir/b.py": "b\n"}),
+        commit(root, {"a.py": None, "dir/b.py": None}),
+        commit(root, {"a.py/inside.py": "two\n", "c.py": "c\n"}),
+    ]
+    with Repository.open(root) as repository:
+        here = entries_of(repository, made)
+        told = entries_of(repository, [*made, *(f"{n}" * 40 for n in range(1, 4))])
+    assert {at: sorted(some, key=str) for at, some in here.items()} == {
+        at: sorted(some, key=str) for at, some in told.items()
+    }
+    assert [len(here[at]) for at in made] == [2, 2, 2]
+
+
 def test_what_is_gone_by_now_is_nobodys(root):
     made = commit(root, {"a.py": "one\n", "b.py": "two\n"})
     commit(root, {"a.py": None, "b.py": None, "c.py": "c\n"})
@@ -110,4 +126,18 @@ def test_a_tree_is_known_by_its_code_and_not_by_the_runners_documents(root):
     commit(root, {"P.md": "DONE\n"})
     assert key() == before
     commit(root, {"a.py": "two\n"})
+    assert key() != before
+
+
+def test_a_folder_where_a_document_could_be_is_no_document(root):
+    def key():
+        with Repository.open(root) as repository:
+            return tree_key(repository, git(root, "rev-parse", "HEAD"), frozenset({"P.md"}), [], S)
+
+    from runner.config.settings import Settings
+
+    S = Settings()  # noqa: N806 - stands for all settings here
+    commit(root, {"P.md/code.py": "one\n"})
+    before = key()
+    commit(root, {"P.md/code.py": "two\n"})
     assert key() != before

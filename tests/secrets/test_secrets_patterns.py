@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 from secret_samples import samples
 
+from runner.secrets import patterns
 from runner.secrets.find import find
 from runner.secrets.load_rules import builtin_shapes
 from runner.secrets.patterns import linear
@@ -88,3 +91,29 @@ def test_a_hint_never_hides_what_the_shape_would_find(name, key, around, near):
     assert all(not s.hint or linear(s.hint).search(text) for s in fitting)
     assert any(needle.encode() in text.lower() or needle.encode() in text
                for s in fitting for needle in s.needles)  # fmt: skip
+
+
+@pytest.mark.parametrize("to_redact", [False, True])
+def test_gates_change_nothing_but_the_time(monkeypatch, to_redact):
+    texts = [context.format(row[1]) for row in SAMPLES for context in ("{}", *CONTEXTS)]
+    texts += [row[2].format(row[place]) for row in SAMPLES for place in (1, 3)]
+
+    def found(worth):
+        monkeypatch.setattr(patterns, "_WORTH_GATES", worth)
+        return [list(patterns.places(text.encode(), to_redact=to_redact)) for text in texts]
+
+    without, behind = found(1 << 60), found(-1)
+    assert sum(map(len, without)) > len(SAMPLES)
+    assert without == behind
+
+
+def test_a_process_that_looks_through_little_compiles_no_gate():
+    looking = (
+        "import sys; from runner.secrets import patterns;"
+        "text = b'x = 1\\n' * 100; n = int(sys.argv[1]);"
+        "[list(patterns.places(text)) for _ in range(n)]; print(len(patterns._known_gates))"
+    )
+    for rounds, compiled in ((3, "0"), (1_000, "1")):
+        argv = [sys.executable, "-c", looking, str(rounds)]
+        done = subprocess.run(argv, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == compiled

@@ -10,6 +10,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from runner.journal.events import TaskApproved
+from runner.lazy_pattern import regex
 from runner.model import Status, Usage
 from runner.repo.git import text as raw_text
 from runner.report.cost import cost
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LINES = 40
-_STATUS = re.compile(r"\W*status\W", re.IGNORECASE)
+_STATUS = regex(r"\W*status\W", re.IGNORECASE)
 _QUESTION = "[b]uild it anew, only [p]rove what is there again, or [l]eave it STALE? "
 _ANSWERS = {"b": "built anew", "p": "only proven again"}
 

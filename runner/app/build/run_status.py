@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Status
 from runner.repo.git import text
 from runner.repo.trailers import parse_message
@@ -25,7 +26,7 @@ else:
     read = lazy_module("runner.repo.read")
 
 
-_LINE = re.compile(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
+_LINE = regex(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
 
 
 def all_done(project: Project, state: RunState) -> bool:

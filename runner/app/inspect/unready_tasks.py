@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.implementers.registry import choose
+from runner.lazy_pattern import regex
 from runner.model import Finding, Reason, Severity, Status, Task
 from runner.model.grades import is_code, without_proof
 from runner.model.words import ProvenBy
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.project import Reading
 
-_FENCE = re.compile(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
+_FENCE = regex(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
 
 
 class Verdict(NamedTuple):

@@ -18,6 +18,7 @@ from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import TreeVerified
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Place
 from runner.process.limits import Limits
@@ -44,8 +45,8 @@ else:
 
 _SECONDS = 120.0
 """The longest that a push, or a word with the forge, may take."""
-_ADDRESS = re.compile(r"https?://\S+")
-_UNKNOWN_PERSON = re.compile(r"gh auth|log ?in|credential|\btoken|401", re.IGNORECASE)
+_ADDRESS = regex(r"https?://\S+")
+_UNKNOWN_PERSON = regex(r"gh auth|log ?in|credential|\btoken|401", re.IGNORECASE)
 _QUIET = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "GIT_TERMINAL_PROMPT": "0"}
 _REJECTED = ("[rejected]", "[remote rejected]", "non-fast-forward", "stale info")
 

@@ -6,13 +6,13 @@ cases, and addresses and counters in a name do not tell tests apart.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 CHECK = "base-tests"
 """How the findings of this family are named."""
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
-_NUMBER = re.compile(r"\d{3,}")
+_ADDRESS = regex(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
+_NUMBER = regex(r"\d{3,}")
 """A port, a time, a counter; smaller numbers tell tests apart."""
-_LINE = re.compile(r"\(line \d+\)")
+_LINE = regex(r"\(line \d+\)")
 """Where a documentation test of Rust stands."""
-_OF_GO = re.compile(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
-_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
-_LAST = re.compile(r"(?:::|\.| > | \u203a |/)")
+_OF_GO = regex(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
+_SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
+_LAST = regex(r"(?:::|\.| > | \u203a |/)")
 _IDLE = ("skipped", "xfailed")
 _BAD = ("failed", "error")
 

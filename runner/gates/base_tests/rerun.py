@@ -25,6 +25,7 @@ from runner.gates.integrity.compare_tests import ASKED
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 from runner.process.base import Ended
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from runner.gates.base_tests.test_support import Support
 
 _MOST = 20
-_CODE = re.compile(r"\.(?:py|[cm]?[jt]sx?|ini|cfg|toml|json)\Z")
+_CODE = regex(r"\.(?:py|[cm]?[jt]sx?|ini|cfg|toml|json)\Z")
 
 
 def findings(bench: GateContext) -> Proved:
@@ -263,12 +264,12 @@ def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) 
 
 # --- commands that name every test ------------------------------------------------------
 
-_UNITTEST = re.compile(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
+_UNITTEST = regex(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
 """Its options follow the word `discover`, where that is there."""
-_QUIET = re.compile(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
-_PYTEST_ENDS = re.compile(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
-_SCRIPT_ENDS = re.compile(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
-_SCRIPT_TOOL = re.compile(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
+_QUIET = regex(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
+_PYTEST_ENDS = regex(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
+_SCRIPT_ENDS = regex(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
+_SCRIPT_TOOL = regex(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
 
 
 def make_verbose_command(command: str) -> str:

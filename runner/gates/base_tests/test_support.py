@@ -20,6 +20,7 @@ from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action, digest_of
 
 if TYPE_CHECKING:
@@ -31,17 +32,17 @@ if TYPE_CHECKING:
     from runner.model import Change
 
 
-_CONFIGURES = re.compile(
+_CONFIGURES = regex(
     r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|pytest\.toml|tox\.ini|noxfile\.py|Makefile|makefile|GNUmakefile"
     r"|justfile|Justfile|Taskfile\.ya?ml|\.mocharc\.[\w.]+|\.coveragerc|\.c8rc[^/]*|\.nycrc[^/]*"
     r"|vite\.workspace\.\w+|(?:vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
     r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
 )
 """Files that say how or which tests run, and nothing of the product."""
-_SNAPSHOT = re.compile(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
-_SCRIPT = re.compile(r"\.[cm]?[jt]sx?\Z")
-_IN_TESTS = re.compile(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
-_REACHES_OTHERS = re.compile(
+_SNAPSHOT = regex(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
+_SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
+_IN_TESTS = regex(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
+_REACHES_OTHERS = regex(
     rb"\bos\.(?:Exit|_exit|abort)\b|\bsys\.exit\b|\bprocess::exit\b|\.prototype\b"
     rb"|\bprocess\.(?:exit|exitCode|reallyExit|abort|kill)\b"
     rb"|\b(?:globalThis|global|window|expect|assert|it|test|describe)\.\w+\s*=(?!=)"
@@ -218,19 +219,19 @@ def _places(path: str, source: str) -> list[tuple[int, int]]:
 # --- test renames ---------------------------------------------------------------------
 
 
-_DEFINED = re.compile(
+_DEFINED = regex(
     rb"^([ \t]*)(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?"
     rb"(?:(?:async|const|unsafe|static|extern(?:\s+\"[^\"]*\")?)\s+)*"
     rb"(?:(?:def|class|func(?:\s*\([^)]*\))?|function\*?|fn|const|let|var|struct|type|interface|enum"
     rb"|trait|mod)\s+|(?:module\.)?exports\.)(\w{3,})",
     re.MULTILINE,
 )
-_TOKEN = re.compile(rb"\w+")
+_TOKEN = regex(rb"\w+")
 _MOST_TOKENS, _MOST_NAMES = 300, 40
 _SIMILAR = 0.5
 """From here on a definition may be another one under a new name; nobody but a person can tell."""
-_WORD = re.compile(r"\w{3,}")
-_PLACE = re.compile(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
+_WORD = regex(r"\w{3,}")
+_PLACE = regex(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
 """Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
 ASKED_FOR = "the plan asks for it"

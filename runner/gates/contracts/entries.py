@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.plan.diagnostic import Problem
 from runner.process.tools import which
 
@@ -48,10 +49,10 @@ _SCHEMA_HINT = (
     "= `data/*.json` or = `src/thing.ts:ThingSchema`"
 )
 _ATTRIBUTE = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
-_APP = re.compile(rf"{_ATTRIBUTE}:{_ATTRIBUTE}(?:\(\))?")
-_TYPE = re.compile(rf"{_ATTRIBUTE}:{_ATTRIBUTE}")
-_ZOD = re.compile(r"(?P<path>.+\.[cm]?[jt]sx?):(?P<name>[A-Za-z_$][\w$]*)")
-_SIDES = re.compile(r"(?P<path>.*?\S)(?:\s*=\s*(?P<target>\S.*))?", re.DOTALL)
+_APP = regex(rf"{_ATTRIBUTE}:{_ATTRIBUTE}(?:\(\))?")
+_TYPE = regex(rf"{_ATTRIBUTE}:{_ATTRIBUTE}")
+_ZOD = regex(r"(?P<path>.+\.[cm]?[jt]sx?):(?P<name>[A-Za-z_$][\w$]*)")
+_SIDES = regex(r"(?P<path>.*?\S)(?:\s*=\s*(?P<target>\S.*))?", re.DOTALL)
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

@@ -6,7 +6,6 @@ Where a test contract's measurements lie, and the reading of files that a comman
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import stat
@@ -21,6 +20,7 @@ from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.shim import own_folder
 from runner.languages.registry import row_named
+from runner.lazy_pattern import regex
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ RUST = "rust.lcov"
 GO = "go.out"
 _INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
 _WORD = r"(?<![\w.=-]){}(?![\w./=-])"
-_CARGO = re.compile(_WORD.format("cargo test"))
+_CARGO = regex(_WORD.format("cargo test"))
 
 
 def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:

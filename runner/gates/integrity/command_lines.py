@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.script_targets import rules_in
+from runner.lazy_pattern import regex
 from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
 from runner.plan.shell.selection import find_added_selection, selection_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_PACKAGE = re.compile(r"(?:\A|/)package\.json\Z")
-_MAKEFILE = re.compile(r"(?:\A|/)(?:GNUmakefile|[Mm]akefile|[^/]*\.mk)\Z")
-_TOX = re.compile(r"(?:\A|/)tox\.ini\Z")
-_SHELL = re.compile(r"\.(?:sh|bash)\Z")
+_PACKAGE = regex(r"(?:\A|/)package\.json\Z")
+_MAKEFILE = regex(r"(?:\A|/)(?:GNUmakefile|[Mm]akefile|[^/]*\.mk)\Z")
+_TOX = regex(r"(?:\A|/)tox\.ini\Z")
+_SHELL = regex(r"\.(?:sh|bash)\Z")
 _KEPT = ("jest", "mocha", "vitest", "ava", "c8", "nyc")
-_MARKS = re.compile(r"^[@+-]+[ \t]*", re.MULTILINE)
-_CONTINUED = re.compile(r"\\\n[ \t]*")
-_COMMANDS = re.compile(r"^commands(?:_pre|_post)?[ \t]*=(?P<text>.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-_MAKES = re.compile(r"\$\([^()]*\)")
+_MARKS = regex(r"^[@+-]+[ \t]*", re.MULTILINE)
+_CONTINUED = regex(r"\\\n[ \t]*")
+_COMMANDS = regex(r"^commands(?:_pre|_post)?[ \t]*=(?P<text>.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_MAKES = regex(r"\$\([^()]*\)")
 _NESTED = 3
 _SHOWN = 80
 

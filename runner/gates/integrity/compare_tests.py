@@ -11,6 +11,7 @@ from runner.gates.integrity.weaknesses import Weakness, is_read, read_tests, wea
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.languages.base import CONSTANT
 from runner.languages.registry import code_language
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _ABLE = "take it out: every test must run, and be able to fail"
 _CAUGHT = "catch what you expect, and let the rest be raised"
 _IDLE = "assert what the code must do, so that it can fail"
 
-_FAILING = re.compile(
+_FAILING = regex(
     r"\A@(?:pytest\.mark\.xfail(?!\((?!reason\b|strict\b|raises\b))|\w*\.?expectedFailure)"
 )
 """A mark without a condition."""

@@ -14,6 +14,7 @@ from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.test_paths import is_test_path
 from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.selection import find_added_options
 from runner.text.syntax import python_tree
@@ -22,55 +23,49 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LARGEST = 2_000_000
-_PYTEST_FILE = re.compile(
-    r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml)\Z"
-)
+_PYTEST_FILE = regex(r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml)\Z")
 _WITH_ADDOPTS = frozenset({"pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"})
-_SCRIPT_CONFIG = re.compile(
+_SCRIPT_CONFIG = regex(
     r"(?:\A|/)(?:(?:vite|vitest|jest|playwright|karma|cypress)\.config\.[cm]?[jt]s|jest\.config\.json"
     r"|\.mocharc\.[\w.]+|vitest\.workspace\.[cm]?[jt]s)\Z"
 )
-_COMMANDS = re.compile(
+_COMMANDS = regex(
     r"(?:\A|/)(?:package\.json|Makefile|makefile|GNUmakefile|justfile|Justfile|Taskfile\.ya?ml"
     r"|tox\.ini|noxfile\.py|[^/]*\.mk)\Z"
 )
-_LEAVES_OUT = re.compile(
+_LEAVES_OUT = regex(
     r"--(?:ignore|ignore-glob|deselect|collect-only|co|maxfail|suppress-\w+|continue-on-\w+)\b"
     r"|(?<![\w-])-[km][ =]*[\"'\\]*not\b|\bcollect_ignore\w*|\bnorecursedirs\b"
     r"|-p[ =]no:(?!cacheprovider)"
     r"|\bxfail_strict\s*=\s*[\"']?(?:false|no|0)|(?<![\w-])(?:-x|--exitfirst)(?![\w-])"
 )
-_RULE_CODES = re.compile(
-    r"--ignore[ =]+[\"']?[A-Z]{1,4}\d{1,4}(?:,[A-Z]{1,4}\d{1,4})*(?=[\s\"']|\Z)"
-)
+_RULE_CODES = regex(r"--ignore[ =]+[\"']?[A-Z]{1,4}\d{1,4}(?:,[A-Z]{1,4}\d{1,4})*(?=[\s\"']|\Z)")
 """Of a linter: what it ignores are rules, no tests."""
-_SCRIPT_LEAVES_OUT = re.compile(
+_SCRIPT_LEAVES_OUT = regex(
     r"\b(?:exclude|testPathIgnorePatterns|modulePathIgnorePatterns|testNamePattern|passWithNoTests"
     r"|allowOnly|testIgnore|grepInvert|dangerouslyIgnoreUnhandledErrors|retry|retries|bail)\b[\"']?\s*[:=]"
 )
-_IGNORED_RECIPE = re.compile(
-    r"\t@?-\s*\S|\.IGNORE\b|MAKEFLAGS\s*[:+]?=.*(?:-i\b|--ignore-errors|-k\b)"
-)
-_PROVES = re.compile(
+_IGNORED_RECIPE = regex(r"\t@?-\s*\S|\.IGNORE\b|MAKEFLAGS\s*[:+]?=.*(?:-i\b|--ignore-errors|-k\b)")
+_PROVES = regex(
     r"test|lint|check|types|pytest|ruff|mypy|flake8|black|eslint|tsc|jest|cargo|clippy|\bgo\b|make|tox"
     r"|nox|coverage|build|compile|npm|yarn|IGNORE|MAKEFLAGS",
     re.IGNORECASE,
 )
 """What proves something; that cleaning up may fail is nobody's loss."""
-_CLEANS = re.compile(r"[@\-\s]*(?:rm|rmdir|mkdir|unlink|find\s[^;&|]*-delete)\b[^;&|]*\Z")
+_CLEANS = regex(r"[@\-\s]*(?:rm|rmdir|mkdir|unlink|find\s[^;&|]*-delete)\b[^;&|]*\Z")
 """A command that only makes room, whatever the folder is called."""
-_HOOKS = re.compile(
+_HOOKS = regex(
     r"\Apytest_(?:collection_modifyitems|ignore_collect|collect_file|pycollect_makeitem|deselected"
     r"|runtest_\w+|pyfunc_call|sessionfinish|unconfigure|report_teststatus|itemcollected"
     r"|cmdline_main|load_initial_conftests|exception_interact)\Z"
 )
-_ASSERTIONS = re.compile(
+_ASSERTIONS = regex(
     r"TestCase\.(?:assert\w*|fail\w*|subTest|run)\Z|\Apytest\.(?:raises|fail|approx|warns)\Z"
 )
 _NO_PRODUCTS = sys.stdlib_module_names | {"pytest", "_pytest", "hypothesis", "mock"}
-_INIT = re.compile(r"(?ms)^func init\(\) \{\n(?P<body>.*?)^\}")
-_CHANGED = re.compile(r"\s+(?:delete\()?(?P<name>[A-Za-z_]\w*)(?:[\[.][^=:]*)?\s*(?:=(?!=)|,)")
-_TAMPERS = re.compile(
+_INIT = regex(r"(?ms)^func init\(\) \{\n(?P<body>.*?)^\}")
+_CHANGED = regex(r"\s+(?:delete\()?(?P<name>[A-Za-z_]\w*)(?:[\[.][^=:]*)?\s*(?:=(?!=)|,)")
+_TAMPERS = regex(
     r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
     r"|pop)|\bskip\b|\bxfail\b|_exit\b|\bexit\b|\breturn True\b|\breturn 0\b"
 )

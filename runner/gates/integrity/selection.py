@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from runner.languages.c_like_lexer import find_closing, mask_literals
 from runner.languages.javascript import LITERALS
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-_TABLE = re.compile(r"[ \t]*(?P<open>\[\[?)[ \t]*(?P<name>[\w.\"-]+)[ \t]*\]\]?[ \t]*(?:#.*)?$")
-_ROW_KEY = re.compile(r"[ \t]*(?P<key>[\w-]+)[ \t]*=")
+_TABLE = regex(r"[ \t]*(?P<open>\[\[?)[ \t]*(?P<name>[\w.\"-]+)[ \t]*\]\]?[ \t]*(?:#.*)?$")
+_ROW_KEY = regex(r"[ \t]*(?P<key>[\w-]+)[ \t]*=")
 _OWN = {
     "lib": frozenset({"test", "doctest", "harness"}),
     "package": frozenset({"autotests"}),
@@ -30,9 +31,9 @@ _OWN = {
 }
 """Keys of Cargo's tables that say what is tested; `[[test]]` does so as a whole."""
 _TSCONFIG_KEYS = ("include", "exclude", "files", "references", "extends")
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r",(?=\s*[}\]])")
-_TEST_BLOCK = re.compile(r"(?<![\w$.])test\s*:\s*\{")
+_COMMENT = regex(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING = regex(r",(?=\s*[}\]])")
+_TEST_BLOCK = regex(r"(?<![\w$.])test\s*:\s*\{")
 
 
 def cargo(content: bytes) -> object:
@@ -134,7 +135,7 @@ filterwarnings collect_imported_tests required_plugins usefixtures empty_paramet
 enable_assertion_pass_hook
 """
 _PYTEST = frozenset(_PYTEST_WORDS.split())
-_SCRIPT = re.compile(
+_SCRIPT = regex(
     r"(?:\A|[:_\-.])(?:pre|post)?(?:tests?|checks?|verify|lint|types?|spec|ci|unit|e2e)(?:\Z|[:_\-.])"
 )
 _JEST_WORDS = """
@@ -146,11 +147,11 @@ modulePathIgnorePatterns spec grep fgrep invert ignore retries require file excl
 _JEST = frozenset(_JEST_WORDS.split())
 _LARGEST = 500_000
 _TOOLS = ("jest", "vitest", "mocha", "ava", "tap", "c8", "nyc")
-_TSCONFIG = re.compile(r"tsconfig[\w.-]*\.json")
-_VITE = re.compile(r"vite\.config\.[cm]?[jt]s")
-_KEY = re.compile(r"[ \t]*(?P<key>[A-Za-z0-9_-]+|\"[^\"\n]+\")[ \t]*=")
-_HEADER = re.compile(r"[ \t]*\[\[?(?P<name>[^\]\n]+)\]\]?[ \t]*(?:#.*)?$")
-_INI_KEY = re.compile(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
+_TSCONFIG = regex(r"tsconfig[\w.-]*\.json")
+_VITE = regex(r"vite\.config\.[cm]?[jt]s")
+_KEY = regex(r"[ \t]*(?P<key>[A-Za-z0-9_-]+|\"[^\"\n]+\")[ \t]*=")
+_HEADER = regex(r"[ \t]*\[\[?(?P<name>[^\]\n]+)\]\]?[ \t]*(?:#.*)?$")
+_INI_KEY = regex(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
 
 
 def has_selection(path: str, before: bytes, after: bytes | None) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.languages.base import CONDITIONAL, SILENT, TestFile
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.text.bounded import LONGEST, TooLarge, letters, replace
 from runner.text.syntax import python_tree
 
@@ -216,7 +217,7 @@ def tests_in(path: str, content: bytes) -> frozenset[str]:
 
 Sides: TypeAlias = "tuple[str, ...]"
 """Both sides of an equality as they are written; empty for a claim that is none."""
-_WORD = re.compile(r"\w")
+_WORD = regex(r"\w")
 _PLACE = "it_is_here"
 _NAMES: dict[str, Callable[..., object]] = {
     **{one.__name__: one for one in (len, str, int, float, round, abs, bool, repr)},

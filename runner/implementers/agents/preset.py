@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Failure
 
 if TYPE_CHECKING:
@@ -93,10 +94,10 @@ SIGNS = (
 )
 """In this order: the first that is found counts."""
 _AFTER = (
-    re.compile(r"retry[-_ ]?(?:after|delay)\"?\s*[:=]?\s*\"?(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
-    re.compile(r"(?:try again|retry|reset(?:s)?)\s+in\s+(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
+    regex(r"retry[-_ ]?(?:after|delay)\"?\s*[:=]?\s*\"?(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
+    regex(r"(?:try again|retry|reset(?:s)?)\s+in\s+(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
 )
-_AT = re.compile(r"limit reached\|(\d{10})\b")
+_AT = regex(r"limit reached\|(\d{10})\b")
 """A moment as seconds of the epoch."""
 
 

@@ -14,6 +14,7 @@ from runner.implementers.llm.providers import Named, client_of, find_lacking, ke
 from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Failure, Finding, Severity
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ else:
 
 NAME = "model"
 _LONGEST_SUMMARY = 200
-_DECISION = re.compile(r"^\W*DECISION\b", re.MULTILINE)
+_DECISION = regex(r"^\W*DECISION\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

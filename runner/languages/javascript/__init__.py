@@ -17,12 +17,13 @@ from runner.languages.base import (
     later,
 )
 from runner.languages.c_like_lexer import PLAIN
+from runner.lazy_pattern import regex
 
 DYNAMIC = "*js"
 """Imports by names that are made at run time."""
 _NAMES = "runner.languages.javascript.names"
 _ASSERTIONS = "runner.languages.javascript.assertions"
-LITERALS = re.compile(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
+LITERALS = regex(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
 _TSC = "node_modules/.bin/tsc"
 # Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
 # typescript, it asks the registry first, and waits for it for more than a minute without network.
@@ -53,7 +54,7 @@ LANGUAGE = Language(
         ),
         imports=r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*['"`]([^'"`\n]+)['"`]""",
     ),
-    test_file=re.compile(
+    test_file=regex(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     tests_of=later(_ASSERTIONS, "tests_of"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from runner.languages.base import (
     HIDES,
     LINTER,
@@ -16,6 +14,7 @@ from runner.languages.base import (
     OutlinePatterns,
     later,
 )
+from runner.lazy_pattern import regex
 
 UNREADABLE = "?py"
 """Refers to whatever is written in Python: nobody could read what it imports."""
@@ -36,8 +35,8 @@ LANGUAGE = Language(
         offers=r"^(?:async +)?def +([A-Za-z]\w*)|^class +([A-Za-z]\w*)|^([A-Z][A-Z\d_]+)\s*[:=]",
         imports=(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]+(?:\(([^)]*)\)|([^\n#]*))"),
     ),
-    test_file=re.compile(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
-    collected=re.compile(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
+    test_file=regex(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
+    collected=regex(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     test_command=later(_ASSERTIONS, "test_command"),
     swallowed=later(_ASSERTIONS, "find_swallowed"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,13 +14,14 @@ from runner.languages.python.sides import (
     matches_all,
     sides_of,
 )
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Guards: TypeAlias = frozenset[str]
 
-_ASSERTING = re.compile(
+_ASSERTING = regex(
     r"\A_?(?:assert|check|verify|expect|ensure|validate|must|should|eventually)(?:_|[A-Z]|\Z)"
     r"|\A_?wait_(?:for|until)"
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner.languages.base import file_keys
 from runner.languages.python import DYNAMIC, UNREADABLE
+from runner.lazy_pattern import regex
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ _PATHS = frozenset(
     {"Path", "PurePath", "open", "join", "joinpath", "glob", "rglob", "iglob", "files"}
     | {"resource_filename", "read_text", "with_name", "listdir", "scandir", "walk"}
 )
-_FILE = re.compile(r"(?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9}", re.ASCII)
-_FOLDER = re.compile(r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*/?", re.ASCII)
-_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
+_FILE = regex(r"(?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9}", re.ASCII)
+_FOLDER = regex(r"(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*/?", re.ASCII)
+_TEST = regex(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
 _LONGEST = 200
 
 

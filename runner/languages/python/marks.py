@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, TypeAlias
+
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_MARK = re.compile(
+_MARK = regex(
     r"(?:\A|\.)(?:skip|skipif|skipIf|skipUnless|skipTest|xfail|expectedFailure|importorskip|flaky"
     r"|SkipTest)\Z"
 )

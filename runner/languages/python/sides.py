@@ -7,7 +7,6 @@ goes by another name.
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,6 +15,7 @@ from runner.languages import base
 from runner.languages.base import same_on_both
 from runner.languages.python.marks import rows_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _EQUALITIES = frozenset(
     | {"assertTupleEqual", "assertSetEqual", "assertCountEqual", "assertAlmostEqual"}
     | {"assertMultiLineEqual", "assertSequenceEqual", "assert_equal"}
 )
-_ANYTHING = re.compile(r"(?:\w+\.)*ANY\Z|(?:\w+\.)*(?:AlwaysEqual|Anything|ALWAYS_EQ)(?:\(\))?\Z")
-_MATCHES_ALL = re.compile(r"(?:\(\?s\))?\^?(?:\.[*]|\[\\s\\S\][*]|\(\.[*]\)|\(\?:\))?\$?\Z")
+_ANYTHING = regex(r"(?:\w+\.)*ANY\Z|(?:\w+\.)*(?:AlwaysEqual|Anything|ALWAYS_EQ)(?:\(\))?\Z")
+_MATCHES_ALL = regex(r"(?:\(\?s\))?\^?(?:\.[*]|\[\\s\\S\][*]|\(\.[*]\)|\(\?:\))?\$?\Z")
 _MATCHERS = frozenset({"match", "search", "fullmatch", "findall", "assertRegex"})
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.exits import may_end_well
 from runner.plan.shell.programs import (
@@ -30,16 +31,16 @@ if TYPE_CHECKING:
 
     from runner.model import TestContract
 
-_BYPASS = re.compile(
+_BYPASS = regex(
     r"--(?:no-verify|exit-zero|suppress-tests-failed)(?:=(?:true|1|yes))?\Z"
     r"|--(?:passWithNoTests|pass-with-no-tests)(?:=(?:true|1|yes))?\Z"
 )
 """Words that leave out what would fail: in no proof, however it is written."""
-_SKIPS = re.compile(r"SKIP=\S")
-_MAY_BYPASS = re.compile(r"SKIP=|--(?:no-|exit-|suppress-|pass)")
+_SKIPS = regex(r"SKIP=\S")
+_MAY_BYPASS = regex(r"SKIP=|--(?:no-|exit-|suppress-|pass)")
 _ONLY_TELLS = frozenset({"-h", "--help", "--version"})
 """What has a test program tell of itself, and run nothing."""
-_MAY_LOSE = re.compile(r"[|;&`()\n]|\beval\b|sh\b")
+_MAY_LOSE = regex(r"[|;&`()\n]|\beval\b|sh\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _PREPARES = """
@@ -55,15 +56,15 @@ _MOST_PROGRAMS = 40
 """Of a line without a known test program, each of which is asked about."""
 _DEEPEST = 5
 """Shells that start shells."""
-_WRITES = re.compile(r">(?!\s*&|\s*/dev/null)")
+_WRITES = regex(r">(?!\s*&|\s*/dev/null)")
 """A redirection into a file."""
-_FEW_WORDS = re.compile(r"[\w./-]+(?: [\w./-]+)*")
+_FEW_WORDS = regex(r"[\w./-]+(?: [\w./-]+)*")
 """A line that is one command without quotes, variables and operators: it need not be parsed."""
 _PLAIN_SHELLS = frozenset({"sh", "bash", "dash"})
 """Shells that read nothing but their script."""
-_PLAIN_PATH = re.compile(r"[\w.][\w./-]*")
+_PLAIN_PATH = regex(r"[\w.][\w./-]*")
 _LONGEST_SCRIPT = 1 << 16
-_HIDDEN = re.compile(r"`|\$\(|[<>]\(|<<")
+_HIDDEN = regex(r"`|\$\(|[<>]\(|<<")
 """Where a command may stand that is no part of a list: in a redirection, in a text that follows."""
 
 

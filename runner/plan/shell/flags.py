@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-EMPTY = re.compile(r"(?:^|\s)-[nz]\s")
+EMPTY = regex(r"(?:^|\s)-[nz]\s")
 """`[ -z "$failed" ]`."""
-FLAG = re.compile(r"[1-9]\d{0,2}|true|yes|failed")
+FLAG = regex(r"[1-9]\d{0,2}|true|yes|failed")
 """What a script keeps of a failure, to end with it later."""
-_EQUAL = re.compile(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
+_EQUAL = regex(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
 
 
 def is_equal_flag(words: tuple[str, ...], told: Collection[str]) -> bool | None:

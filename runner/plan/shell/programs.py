@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.lazy_pattern import regex
+
 if TYPE_CHECKING:
     from runner.plan.shell.shell_nodes import Simple
 
@@ -48,13 +50,13 @@ _BY_WORD = {
 """Programs that test where one of these is among their words."""
 _TARGETS = frozenset({"make", "gmake", "just", "task", "rake", "ninja", "invoke", "inv", "mage"})
 _SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun", "turbo", "lerna", "hatch", "pdm", "rye", "poe"})
-_TESTS = re.compile(
+_TESTS = regex(
     r"(?:\A|[-_:./])(?:tests?|specs?|check|checks|verify|unit|integration|e2e|acceptance|ci)(?:[-_:.\d]|\Z)"
     r"|\Atest|tests?\Z",
     re.IGNORECASE,
 )
 """What a target or script calls itself that tests."""
-_TEST_FILE = re.compile(
+_TEST_FILE = regex(
     r"(?:run|all|do)?[-_]?(?:unit|all|integration|e2e)?[-_]?(?:tests?|specs?)(?:[-_].*)?"
     r"|.*[-_.](?:tests?|specs?)",
     re.IGNORECASE,
@@ -65,10 +67,10 @@ _FAR = frozenset(
 )
 """Programs that run another elsewhere, whose exit they pass on."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
-_PYTHON = re.compile(r"python[\d.]*\Z|pypy[\d.]*\Z")
+_PYTHON = regex(r"python[\d.]*\Z|pypy[\d.]*\Z")
 _MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrunner behave"
 _TEST_MODULES = frozenset(_MODULES.split())
-_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNS = regex(r"[A-Za-z_]\w*=")
 _RUN_BY = frozenset(
     {"poetry", "uv", "pipenv", "hatch", "pdm", "rye", "conda", "micromamba", "mise"}
 )
@@ -114,7 +116,7 @@ tr true umask uname uniq wait wc whoami
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Words of the shell and programs that start nothing, whatever their options are."""
-_LOADS = re.compile(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
+_LOADS = regex(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
 """Assignments by which a word could mean another program, or load one."""
 
 

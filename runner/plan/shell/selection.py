@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import ALWAYS, is_test_program, may_be_test_program, program_of
 from runner.plan.shell.shell_nodes import simples
@@ -81,7 +82,7 @@ _ALONE_WORDS = """
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Options that take no word of their own, unless one is joined with `=`."""
-_JOINED = re.compile(r"(-[kmtg])(?!-)(\S.*)")
+_JOINED = regex(r"(-[kmtg])(?!-)(\S.*)")
 """`-kfast`: the word stands right behind the letter."""
 _LETS_JOIN = frozenset({"pytest", "py.test", "unittest"})
 _OPTION_VARIABLES = {
@@ -102,18 +103,18 @@ _WITH_WORD = """
 """
 _TAKES_A_WORD = frozenset(_WITH_WORD.split())
 """Options whose word is no path of a test."""
-_OF_PYTEST = re.compile(
+_OF_PYTEST = regex(
     r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
     r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"
 )
-_OF_UNITTEST = re.compile(r"-v|--verbose|-q|--quiet|--locals")
-_OF_JEST = re.compile(r"--verbose|--colors?|--no-color")
+_OF_UNITTEST = regex(r"-v|--verbose|-q|--quiet|--locals")
+_OF_JEST = regex(r"--verbose|--colors?|--no-color")
 _REPORTING = {
     "pytest": _OF_PYTEST,
     "py.test": _OF_PYTEST,
     "unittest": _OF_UNITTEST,
     "jest": _OF_JEST,
-    "go": re.compile(r"-v"),
+    "go": regex(r"-v"),
 }
 """Options by which a tool says more, less or in colour, and runs the same."""
 

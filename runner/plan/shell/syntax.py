@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.plan.shell.shell_nodes import (
     AndOr,
     Case,
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 LONGEST = 64 << 10
 """Letters of a line or script that are read."""
 _DEEPEST = 40
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_OPERATOR = re.compile(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
-_REDIRECTION = re.compile(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])|&>>?")
-_SUBSTITUTED = re.compile(r"[<>]?\(")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*\+?=")
+_OPERATOR = regex(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
+_REDIRECTION = regex(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])|&>>?")
+_SUBSTITUTED = regex(r"[<>]?\(")
 """Process substitution, as a word of its own or behind a redirection."""
-_BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
-_PLAIN = re.compile(r"[^\s\\'\"`$;&|()<>]+")
+_BLANK = regex(r"(?:[ \t\r]|\\\n)+")
+_PLAIN = regex(r"[^\s\\'\"`$;&|()<>]+")
 _BREAKS = frozenset(" \t\r\n;&|()<>")
 _OPENS = frozenset({"if", "while", "until", "for", "case", "{", "select"})
 _CLOSES = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Finding, Network
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 
-ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
+ADDRESS = regex(r"(tcp|tls|ucx|ws|wss)://(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
+_HOST = regex(r"(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
 _SAFE = frozenset({"tls", "wss"})
 WORDS = ("inline", "threads", "dask")
 HINT = "inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 IGNORE = "artifacts/build/.gitignore"
 """The file that keeps what runs leave out of commits; the runner's own."""
 _TRIED = "tried"
-_ATTEMPT = re.compile(r"draft\(.*\): attempt (\d+) ")
+_ATTEMPT = regex(r"draft\(.*\): attempt (\d+) ")
 """The first line of what `_draft_message` gives."""
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from runner.repo.read import Repository
 
+_FEW = 4
+"""Commits that are compared here; of more git is asked at once."""
 _MOST_LINES = 20_000
 """Of longer files every line that was there counts as before; comparing them takes too long."""
 
@@ -96,9 +98,14 @@ def _work(repository: Repository, entries: Iterable[TreeChange], head: str) -> O
 
 
 def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list[TreeChange]]:
-    """What each commit changed (git-diff-tree(1), --stdin and raw output format)."""
-    if not commits:
-        return {}
+    """What each commit changed (git-diff-tree(1), --stdin and raw output format).
+
+    A few are compared here: most of their folders are known from landing them.
+    """
+    if len(commits) <= _FEW:
+        before = {commit: repository.parents_of(commit) for commit in commits}
+        if all(len(parents) == 1 for parents in before.values()):
+            return {commit: _compare(repository, before[commit][0], commit) for commit in commits}
     answer = repository.git.ask(
         # --root: of the first commit, which has no parent, it would say nothing otherwise
         # (git-diff-tree(1)).
@@ -117,6 +124,13 @@ def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list
         elif one:
             some = found.setdefault(one.strip(), [])
     return found
+
+
+def _compare(repository: Repository, old: str, new: str) -> list[TreeChange]:
+    """What differs between two commits, of which the run knows the trees from then on."""
+    for one in (old, new):
+        repository.tree_of(one)
+    return list(repository.diff_trees(old, new))
 
 
 def _find_left(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.model import digest_of
-from runner.repo.git import GitError, text
+from runner.repo.git import GitError
+from runner.repo.trees import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,11 +26,14 @@ def tree_key(
     settings: Settings,
 ) -> Digest:
     """What was verified: every file but the runner's own documents, and all that proves them."""
-    tree = head or repository.empty_tree()
-    listed = repository.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
-    ours = {repository.prefix.whole(path) for path in documents}
-    files = [line for line in text(listed).split("\0") if line.partition("\t")[2] not in ours]
-    told = "\n".join((*files, *list_proofs(tasks, settings)))
+    # A tree's name tells all files with their modes; one without the documents is only named, so
+    # no more is read of it than the folders that hold them.
+    tree, objects = head or repository.empty_tree(), repository.objects()
+    ours = [repository.prefix.whole(path) for path in documents]
+    there = {path: objects.entry(tree, path) for path in ours}
+    left_out = {path: None for path, at in there.items() if at and at.mode != FOLDER}
+    name = objects.with_files(tree, left_out, written=False)
+    told = "\n".join((name, *list_proofs(tasks, settings)))
     return digest_of(told.encode("utf-8", "surrogateescape"))
 
 
