@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import runner.languages
+from runner.context.gather import file_index
 from runner.context.import_neighbours import Neighbours
-from runner.context.index import file_index
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.gates.integrity.compare_tests import findings
