@@ -35,9 +35,8 @@ if TYPE_CHECKING:
         tool_session,
         tools,
     )
-    from runner.implementers.llm.arguments import PlanAnswer
     from runner.implementers.llm.conversation import Client, Conversation
-    from runner.implementers.llm.tool_context import ToolContext
+    from runner.implementers.llm.tool_context import PlanAnswer, ToolContext
     from runner.implementers.llm.tools import Tool
     from runner.model import Task
 else:
