@@ -16,7 +16,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.text.display import display
-from runner.text.yaml_values import read_yaml
+from runner.text.literals import read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

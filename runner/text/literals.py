@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+
 _STRING = (
     r"(?P<text>(?:[rbuRBU]{0,2})(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`))"
@@ -128,3 +129,17 @@ def _bare(said: str) -> str:
     inner = said.lstrip("rbuRBU")
     quote = 3 if inner[:3] in ('"""', "'''") else 1
     return inner[quote:-quote]
+
+
+_NO_VALUES = (ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""How PyYAML's constructors end for `2024-13-45`, `!!bool x`, `!!int ""` and `!!timestamp x`."""
+
+
+def read_yaml(text: str) -> object:
+    """The values of a document. Raises YAMLError, also for a value that its tag does not fit."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except _NO_VALUES as error:
+        raise yaml.YAMLError("a value cannot be read") from error
