@@ -15,7 +15,7 @@ from runner.journal.events import RunFinished
 from runner.model import Status
 from runner.repo.read import Repository
 from runner.report.cost import dollars
-from runner.report.eta import Work, seconds_left
+from runner.report.status_line import Work, seconds_left
 from runner.serve.graph_picture import SIGNS, TONES, draw_graph, find_critical_path
 from runner.text.wording import join_few, plural
 

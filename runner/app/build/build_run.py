@@ -27,7 +27,7 @@ from runner.journal.tree_events import ShipReopened
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.report.documents import document_line
-from runner.report.eta import Work
+from runner.report.status_line import Work
 from runner.report.summary import MEANING
 from runner.run import recovery
 from runner.run.selection import select_ids
