@@ -7,8 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.app.answer.waiting import list_waiting
-from runner.app.inspect.event_log import gist
-from runner.app.inspect.latest_events import read_latest
+from runner.app.inspect.event_log import gist, read_latest
 from runner.app.inspect.status_document import sum_usage
 from runner.app.inspect.view import View
 from runner.journal.events import RunFinished

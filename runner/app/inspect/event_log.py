@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
 from runner.journal.read_journal import Place, read_journal, read_places
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from runner.run import selection
 else:
     selection = lazy_module("runner.run.selection")
+
 
 _POLL_SECONDS = 0.2
 
@@ -191,3 +193,27 @@ def _tell_operation(event: Operation) -> str:
     counts = ((event.logs, "log folder"), (drafts, "draft"), (event.slots, "slot"))
     each = (*counts, (event.packs, "pack"))
     return ", ".join(plural(number, noun) for number, noun in each if number)
+
+
+_MOST_BYTES = 256 << 10
+
+
+def read_latest(project: Project, number: int) -> tuple[Record, ...]:
+    """At most so many records, the newest last; a line that is not whole is left out."""
+    try:
+        with project.journal_path.open("rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - _MOST_BYTES)
+            file.seek(start)
+            lines = file.read(_MOST_BYTES).splitlines()
+    except OSError:
+        return ()
+    if start:
+        lines = lines[1:]
+    found: list[Record] = []
+    for line in lines[-number:]:
+        try:
+            found.append(decode(line))
+        except (BadRecordError, UnfitRecordError, NewerRecordError):
+            continue
+    return tuple(found)
