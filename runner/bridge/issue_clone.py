@@ -22,8 +22,7 @@ from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
-from runner.process.child_record import end_orphan, forget_child, record_child
-from runner.process.own_command import OwnCommand
+from runner.process.own_command import OwnCommand, end_orphan, forget_child, record_child
 from runner.project import BUILD, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository

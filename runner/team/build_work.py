@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.process import platform
-from runner.process.child_record import forget_child, record_child
-from runner.process.own_command import OwnCommand
+from runner.process.own_command import OwnCommand, forget_child, record_child
 from runner.secrets.redact import redact
 from runner.team.build_claim import (
     LostClaimError,
