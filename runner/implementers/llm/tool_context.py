@@ -13,8 +13,8 @@ from runner.model import Decision, Phase, TaskPlan
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Iterable
-    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.config.shell_rules import PermissionAnswer
@@ -40,7 +40,7 @@ class ToolContext:
     """What a person said to questions of this session."""
 
     @property
-    def project(self) -> Path:
+    def project(self) -> pathlib.Path:
         """The folder that all paths start from. Raises RunnerError where it is a link by now."""
         return self.bench.place.project
 
