@@ -114,6 +114,15 @@ _PATIENCE = 30.0
 _PAUSE = 0.1
 
 
+def read_document(output: bytes) -> dict[str, object]:
+    """The JSON document that a command of ours printed; empty where it printed none."""
+    try:
+        said = json.loads(output)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
 def record_child(folder: Path, pid: int) -> None:
     """Remember a command that was just begun, until it is forgotten."""
     started = _find_start(pid)
