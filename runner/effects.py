@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     A = TypeVar("A")
@@ -135,6 +137,27 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
         return
     step("mkdir", path)
     path.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+@contextmanager
+def try_lock(path: Path, *, create: bool = True) -> Iterator[bool]:
+    """Whether the lock of a file is ours while entered: it is tried, and never waited for.
+
+    Raises OSError where the file cannot be opened, or is missing and not to be created.
+    """
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        # The file stays: were it removed, two processes could each hold a lock on a file of this
+        # name. The lock goes with the descriptor, flock(2), so that a dead owner loses it.
+        os.close(descriptor)
 
 
 def for_each(work: Callable[[A], B], items: Sequence[A]) -> list[B]:

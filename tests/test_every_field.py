@@ -24,7 +24,7 @@ from runner.journal.state import RunState
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
 from runner.model.codec import Codec, Shape
-from runner.plan.cache import load_plan, plain_section, section_from
+from runner.plan.cache import encode_section, load_plan, section_from
 from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
@@ -250,7 +250,7 @@ def test_every_field_of_a_problem_and_of_a_written_line_is_in_the_plan_s_cache()
     found = Found(known, 0, 7, 1, 1, 0, "", ())
     problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(Written)
     section = Section(0, 7, 1, 1, 0, "", (), (), (problem,), (line,))
-    row = json.loads(json.dumps(plain_section(section)))
+    row = json.loads(json.dumps(encode_section(section)))
     assert section_from(row, found, "TASK-GRAPH.md") == section
 
 

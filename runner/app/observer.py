@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.eta import Work
+    from runner.report.status_line import Work
 
 
 class Observer(Protocol):

@@ -6,7 +6,6 @@ there: its lease, its trust, its gates. The forge's token is not in its environm
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -22,8 +21,13 @@ from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
-from runner.process.child_record import end_orphan, forget_child, record_child
-from runner.process.own_command import OwnCommand
+from runner.process.own_command import (
+    OwnCommand,
+    end_orphan,
+    forget_child,
+    read_document,
+    record_child,
+)
 from runner.project import BUILD, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository
@@ -338,15 +342,7 @@ class IssueClone:
             command.forget()
             forget_child(self.folder)
         said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
-        return Ended(code, said[-_SAID:], _parse(output))
-
-
-def _parse(output: bytes) -> dict[str, object]:
-    try:
-        said = json.loads(output)
-    except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}
+        return Ended(code, said[-_SAID:], read_document(output))
 
 
 def _read_plan(project: Project) -> Plan:

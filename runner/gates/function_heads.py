@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import language_of
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
-from runner.languages.registry import code_language
+from runner.languages.registry import read_code
 from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
@@ -46,18 +46,15 @@ class Head:
 
 def heads(path: str, content: bytes) -> Iterator[Head]:
     """The functions of a file that nobody else decides the shape of: no handler, no override."""
-    language = code_language(path)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    code = read_code(path, content)
+    if code is None:
         return
-    if language is None:
-        return
-    if language.literals is None:
+    text, literals = code
+    if literals is None:
         tree = python_tree(text)
         yield from _of_python(tree.body if tree else [], alone=True)
     else:
-        yield from _of_braces(text, _mask(text, language.literals), language_of(path))
+        yield from _of_braces(text, _mask(text, literals), language_of(path))
 
 
 def _mask(text: str, literals: re.Pattern[str]) -> str:

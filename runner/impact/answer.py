@@ -18,11 +18,10 @@ from runner.impact.config_files import (
 )
 from runner.impact.inputs import Knowledge, Proven, soonest_first
 from runner.impact.kept_results import find_sharers
-from runner.impact.narrow import narrow_contracts
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
-from runner.impact.traces import Reach, hit
+from runner.impact.traces import Reach, hit, narrow_contracts
 from runner.languages.registry import is_written_in, language_of
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of

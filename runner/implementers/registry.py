@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.implementers import blocks, check, command
-from runner.implementers.agents import presets, program
+from runner.implementers.agents import preset, program
 from runner.implementers.agents.acp import PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
 from runner.implementers.llm import model
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer, Kind
 
-AGENTS = (model.NAME, *presets.PRESETS, program.OTHER)
+AGENTS = (model.NAME, *preset.PRESETS, program.OTHER)
 """Those that work with the person's login or key."""
 DRAFT = "DRAFT"
 """The task, as a program that drafts is told it in `RUNNER_TASK`."""
@@ -27,7 +27,7 @@ IMPLEMENTERS: dict[str, Kind] = {
     command.NAME: command.CommandLine,
     check.NAME: check.Nothing,
     model.NAME: model.ModelLoop,
-    **{name: program.AgentKind(name) for name in (*presets.PRESETS, program.OTHER)},
+    **{name: program.AgentKind(name) for name in (*preset.PRESETS, program.OTHER)},
 }
 
 

@@ -7,7 +7,6 @@ process tells one receiver of one source; the lock is flock(2), and goes with it
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
@@ -94,20 +93,8 @@ class ToldFile:
     @contextlib.contextmanager
     def lock(self) -> Iterator[bool]:
         """Whether this process, and no other, tells what this file is about, while entered."""
-        descriptor = os.open(
-            self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-        finally:
-            # The file stays: were it removed, two processes could each hold a lock on a file of
-            # this name.
-            os.close(descriptor)
+        with effects.try_lock(self.path.with_suffix(".lock")) as is_ours:
+            yield is_ours
 
 
 def require_alone(*, is_ours: bool, where: Path) -> None:

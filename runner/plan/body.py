@@ -13,8 +13,8 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Block, BlockKind
 from runner.plan import fields as styles
-from runner.plan.block_tree import Kind, Node
 from runner.plan.fields import Field, Taken, items_of
+from runner.plan.markdown import Kind, Node
 from runner.plan.values import Complaint, path_complaint
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
     found = digests.sections = walk(data, known, prefixes, learner.learn, digests.of)
     sections = [each.known for each in found if each.known is not None]
     if learner.learnt or len(sections) != len(known):
-        _write(cache_folder, _OUTLINE, stamp, plain_sections(sections))
+        _write(cache_folder, _OUTLINE, stamp, encode_sections(sections))
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
         title=next((each.title for each in found if each.title), ""),
@@ -115,7 +115,7 @@ class _Digests:
                 spec, missing = section.tasks[0].spec, missing + 1
             used[digest] = self._by_start[found.tasks[0].span.start] = spec
         if missing or len(used) != len(known):
-            _write(self._folder, _DIGESTS, self._stamp, plain_digests(used))
+            _write(self._folder, _DIGESTS, self._stamp, encode_digests(used))
 
 
 def load_plan(
@@ -134,7 +134,7 @@ def load_plan(
         section = section_from(kept[digest], found, path) if digest in kept else None
         if section is None:
             section = learner.read(found)
-            used[digest] = plain_section(section)
+            used[digest] = encode_section(section)
         else:
             used[digest] = kept[digest]
         sections.append(section)
@@ -142,7 +142,7 @@ def load_plan(
             specs[digest] = section.tasks[0].spec
     if learner.learnt or len(used) != len(kept):
         _write(cache_folder, _PLAN, stamp, used)
-        _write(cache_folder, _DIGESTS, stamp, plain_digests(specs))
+        _write(cache_folder, _DIGESTS, stamp, encode_digests(specs))
     return document.plan_of(data, path, sections)
 
 
@@ -242,10 +242,7 @@ def _make_known(task: Task, first_line: int, place: Cut | Kept) -> Known:
 
 
 def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
-    """What the files belong to: also these sources, as a clone may read otherwise tomorrow.
-
-    Their newest time costs a tenth of a millisecond; the version alone stays the same for weeks.
-    """
+    # Also these sources, in a tenth of a millisecond: a clone may read otherwise tomorrow.
     try:
         with os.scandir(os.path.dirname(__file__)) as entries:  # noqa: PTH120 # no Path object for it
             newest = max(entry.stat().st_mtime_ns for entry in entries if entry.is_file())
@@ -290,7 +287,7 @@ _PLACED = ("test_contracts", "contracts", "gates", "blocks")
 _ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
 
 
-def plain_sections(sections: Sequence[KnownSection]) -> list[object]:
+def encode_sections(sections: Sequence[KnownSection]) -> list[object]:
     """Known sections as JSON values: named tuples are lists there."""
     return list(sections)
 
@@ -304,7 +301,7 @@ def decode_known_sections(content: object) -> list[KnownSection]:
         return []
 
 
-def plain_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
+def encode_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
     """Both digests of tasks, by those of their sections, as JSON values."""
     return {digest: (spec.what, spec.proof) for digest, spec in specs.items()}
 
@@ -325,7 +322,7 @@ def decode_kept_sections(content: object) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def plain_section(section: Section) -> list[Any]:
+def encode_section(section: Section) -> list[Any]:
     """A section as JSON values; lines count from its first, statuses are left out."""
     first = section.first_line
     return [

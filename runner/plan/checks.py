@@ -10,11 +10,11 @@ from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.diagnostic import Problem
+from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
-from runner.plan.spellings import fold_spelling
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import RunnerError
-from runner.plan.block_tree import Kind, Node
 from runner.plan.body import read_body
 from runner.plan.document import read_plan
-from runner.plan.markdown import Cuts, piece_at
+from runner.plan.markdown import Cuts, Kind, Node, piece_at
 from runner.plan.source import body_start, line_end_of
 from runner.plan.status import StatusSpan, write_status
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.plan.block_tree import Kind, Node
 from runner.plan.fields import Field, Style
+from runner.plan.markdown import Kind, Node
 from runner.plan.status import StatusSpan
 
 if TYPE_CHECKING:

@@ -12,8 +12,11 @@ from runner.text.wording import nearest
 
 if TYPE_CHECKING:
     import difflib
+    import unicodedata
 else:
     difflib = lazy_module("difflib")
+    unicodedata = lazy_module("unicodedata")
+
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "status": ("Status",),
@@ -151,3 +154,10 @@ def suggest_name(name: str) -> str:
 def is_mistyped(name: str) -> bool:
     """Whether an unknown name is so near to a known one that a field must have been meant."""
     return bool(difflib.get_close_matches(stem(name), _stems(), n=1, cutoff=_NEAR))
+
+
+def fold_spelling(path: str) -> str:
+    """What is the same for all spellings of a path that open one file there."""
+    if path.isascii():
+        return path.casefold()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

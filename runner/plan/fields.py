@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.plan import field_names
-from runner.plan.block_tree import Item, Kind, Node
 from runner.plan.inline import plain
+from runner.plan.markdown import Item, Kind, Node
 from runner.plan.markdown_table import Cell, cells
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status

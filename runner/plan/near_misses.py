@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_pattern import regex
 from runner.model import Severity, Status
 from runner.plan import fields as styles
-from runner.plan.block_tree import Kind, Node
 from runner.plan.body import block_of, fences, suggest_fence
 from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
 from runner.plan.inline import EMPTY_WORDS, plain, spans, words
+from runner.plan.markdown import Kind, Node
 from runner.plan.markdown_table import cells
 from runner.plan.proofs import is_bare_command
 from runner.plan.source import Run

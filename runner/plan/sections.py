@@ -9,13 +9,12 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
-from runner.plan.block_tree import Kind, Node
 from runner.plan.body import Body, read_body
 from runner.plan.diagnostic import Problem
 from runner.plan.edit_spans import status_span
 from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
-from runner.plan.markdown import Cuts, piece_at
+from runner.plan.markdown import Cuts, Kind, Node, piece_at
 from runner.plan.near_misses import (
     find_near_misses,
     has_fields,

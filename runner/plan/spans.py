@@ -6,10 +6,9 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.plan.block_tree import Kind
 from runner.plan.body import read_body
 from runner.plan.inline import plain
-from runner.plan.markdown import Cuts, piece_at
+from runner.plan.markdown import Cuts, Kind, piece_at
 from runner.plan.plain_sections import plain_fields
 from runner.plan.scanner import may_scan, task_lines
 from runner.plan.source import Run, body_start, text_of

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process import platform
 from runner.process.tree import plant_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
+
 
 _GRACE = 5.0
 """Seconds that a command has to end in once it was asked to."""
@@ -102,3 +106,65 @@ class OwnCommand:
 def _tail(descriptor: int, bound: int) -> bytes:
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, bound, max(0, size - bound))
+
+
+_NAME = "child.json"
+_PATIENCE = 30.0
+"""Seconds that a run has to hand back what it holds."""
+_PAUSE = 0.1
+
+
+def read_document(output: bytes) -> dict[str, object]:
+    """The JSON document that a command of ours printed; empty where it printed none."""
+    try:
+        said = json.loads(output)
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def record_child(folder: Path, pid: int) -> None:
+    """Remember a command that was just begun, until it is forgotten."""
+    started = _find_start(pid)
+    if started:
+        text = json.dumps({"pid": pid, "started": started})
+        effects.write_file(folder / _NAME, text.encode(), durable=False)
+
+
+def forget_child(folder: Path) -> None:
+    """It has ended."""
+    (folder / _NAME).unlink(missing_ok=True)
+
+
+def end_orphan(folder: Path) -> bool:
+    """Ask what is remembered to end, as Ctrl-C does, and wait for it; whether it has ended.
+
+    A number that was given out again belongs to another, and is left alone.
+    """
+    try:
+        said = json.loads((folder / _NAME).read_bytes())
+        pid, started = int(said["pid"]), int(said["started"])
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return True
+
+    def lives() -> bool:
+        return _find_start(pid) == started
+
+    until = effects.monotonic() + _PATIENCE
+    while lives() and effects.monotonic() < until:
+        platform.interrupt(pid, lives)
+        rest = effects.monotonic() + _PATIENCE / 3
+        while lives() and effects.monotonic() < rest:
+            time.sleep(_PAUSE)
+    if lives():
+        return False
+    forget_child(folder)
+    return True
+
+
+def _find_start(pid: int) -> int:
+    """When a living process began, in the system's own count; 0 where there is none."""
+    # 0 and less mean groups and everybody (kill(2)), 1 is the system's first process: a file that
+    # says so was not written by us.
+    found = platform.process(pid) if pid > 1 else None
+    return found.started if found is not None and found.alive else 0

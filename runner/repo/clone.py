@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -233,13 +232,10 @@ def _lock(mirror: Path) -> Iterator[None]:
     """One process at a time has a copy. Raises BlockingIOError."""
     # Beside the copy and never taken away: a lock in the folder would go with it, and two could
     # hold two files of one name.
-    path = mirror.with_suffix(".lock")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with effects.try_lock(mirror.with_suffix(".lock")) as is_ours:
+        if not is_ours:
+            raise BlockingIOError
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _find_last_use(mirror: Path) -> float:

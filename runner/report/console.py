@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.report import event_lines
-    from runner.report.eta import Work
     from runner.report.event_lines import Paint
+    from runner.report.status_line import Work
     from runner.run import worker_setup
 else:
     event_lines = lazy_module("runner.report.event_lines")

@@ -26,8 +26,8 @@ from runner.journal.events import (
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status
 from runner.report.console import VERBOSE, Console
-from runner.report.eta import seconds_left
 from runner.report.event_lines import IN_PASSING
+from runner.report.status_line import seconds_left
 from runner.report.summary import duration
 from runner.text.display import display
 from runner.text.width import columns, cut, pad
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.report.eta import Work
+    from runner.report.status_line import Work
 
 _BEAT = 0.1
 """Seconds between two drawings."""

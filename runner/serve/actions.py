@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from runner.app.answer import answers, held_edit
 from runner.app.answer.answer_types import Answered, Approve, Became, Reject
-from runner.app.answer.attempts import cancel, retry
+from runner.app.answer.attempts import cancel, retry, stop_run
 from runner.app.answer.shown_digest import require_unmoved, take_turn
 from runner.app.answer.waiting import DRAFT, list_waiting
-from runner.app.build.stop_run import stop_run
 from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText, save_plan_text

@@ -7,15 +7,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.app.answer.waiting import list_waiting
-from runner.app.inspect.event_log import gist
-from runner.app.inspect.latest_events import read_latest
+from runner.app.inspect.event_log import gist, read_latest
 from runner.app.inspect.status_document import sum_usage
 from runner.app.inspect.view import View
 from runner.journal.events import RunFinished
 from runner.model import Status
 from runner.repo.read import Repository
 from runner.report.cost import dollars
-from runner.report.eta import Work, seconds_left
+from runner.report.status_line import Work, seconds_left
 from runner.serve.graph_picture import SIGNS, TONES, draw_graph, find_critical_path
 from runner.text.wording import join_few, plural
 

@@ -15,8 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from runner import __version__
-from runner.app.inspect.event_log import read_log
-from runner.app.inspect.latest_events import read_latest
+from runner.app.inspect.event_log import read_latest, read_log
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText

@@ -19,7 +19,7 @@ from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.journal.lock import RunLock
 from runner.model import Status
-from runner.process.child_record import end_orphan
+from runner.process.own_command import end_orphan
 from runner.project import JOURNAL, Project
 from runner.repo import tree_files
 from runner.repo.clone import ORIGIN, catch_up, switch_branch

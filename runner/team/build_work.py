@@ -6,7 +6,6 @@ while the store is away. What it tells is copied from its journal; what people s
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.process import platform
-from runner.process.child_record import forget_child, record_child
-from runner.process.own_command import OwnCommand
+from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
 from runner.secrets.redact import redact
 from runner.team.build_claim import (
     LostClaimError,
@@ -280,7 +278,7 @@ class BuildWork:
             command.forget()
             forget_child(self.clone.folder)
         said = _join_lines(errors.decode("utf-8", "replace"))
-        return _Ran(code, said[-_SAID:], _parse(output))
+        return _Ran(code, said[-_SAID:], read_document(output))
 
     def _watch(self, command: OwnCommand) -> int:
         asked: float | None = None
@@ -358,14 +356,6 @@ class BuildWork:
                 finish_build(self.store, self.mine, end.state, end.note, end.head)
 
         self._insist(say)
-
-
-def _parse(output: bytes) -> Mapping[str, object]:
-    try:
-        said = json.loads(output)
-    except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}
 
 
 def _shorten(said: str) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator, Mapping
 
+
 _STRING = (
     r"(?P<text>(?:[rbuRBU]{0,2})(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''"
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`))"
@@ -130,3 +131,17 @@ def _bare(said: str) -> str:
     inner = said.lstrip("rbuRBU")
     quote = 3 if inner[:3] in ('"""', "'''") else 1
     return inner[quote:-quote]
+
+
+_NO_VALUES = (ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""How PyYAML's constructors end for `2024-13-45`, `!!bool x`, `!!int ""` and `!!timestamp x`."""
+
+
+def read_yaml(text: str) -> object:
+    """The values of a document. Raises YAMLError, also for a value that its tag does not fit."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except _NO_VALUES as error:
+        raise yaml.YAMLError("a value cannot be read") from error

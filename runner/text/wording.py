@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.display import display
@@ -140,3 +141,17 @@ def name_attempt(number: int) -> str:
 def attempt_folder(number: int) -> str:
     """The folder of its logs: `2`, `plan-1`."""
     return f"plan-{-number}" if number < 0 else str(number)
+
+
+_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = regex(r"(\d{1,6})([mhdw])")
+
+
+def seconds_of_age(typed: str, where: str) -> float:
+    """The seconds of an age. Raises RunnerError for what is none, naming `where` it was given."""
+    said = _AGE.fullmatch(typed.strip().casefold())
+    if said is None or not int(said[1]):
+        raise RunnerError(
+            f"{typed!a} is no length of time", where=where, hint=f"{where} 30d (or 90m, 12h, 2w)"
+        )
+    return float(int(said[1]) * _SECONDS[said[2]])

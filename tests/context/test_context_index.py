@@ -1,6 +1,6 @@
 from context_build import a_task
 
-from runner.context.index import MOST_TOKENS, file_index
+from runner.context.gather import MOST_TOKENS, file_index
 from runner.context.outline_cache import Outline
 from runner.context.visibility import CHARACTERS_A_TOKEN
 

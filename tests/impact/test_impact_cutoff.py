@@ -6,7 +6,7 @@ import pytest
 from impact_build import code
 
 from runner.impact.change import Changed
-from runner.impact.cutoff import cut_off, find_exports
+from runner.impact.reach import cut_off, find_exports
 
 PYTHON = '''
     """A module."""

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from impact_build import a_map, a_task
 
-from runner.impact.history import find_touching_commits, proposals
-from runner.impact.owners import faults
+from runner.impact.owners import faults, find_touching_commits, proposals
 from runner.plan.ownership import OwnershipMap
 from runner.repo.read import Repository
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import runner.languages
+from runner.context.gather import file_index
 from runner.context.import_neighbours import Neighbours
-from runner.context.index import file_index
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.gates.integrity.compare_tests import findings
-from runner.impact.cutoff import find_exports
+from runner.impact.reach import find_exports
 from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
 from runner.languages import registry
@@ -222,7 +222,7 @@ MAY_NAME = {
     "impact/readers.py": "likewise",
     "impact/spread.py": "likewise",
     "impact/targets.py": "what Python and Node try when a command names a file without its ending",
-    "impact/cutoff.py": "tests that offer nothing: fewer than are found, so that more is built",
+    "impact/reach.py": "tests that offer nothing: fewer than are found, so that more is built",
     "run/regressions/trace.py": "executions are seen of Python alone: its changes are followed",
     "writes/scanners.py": "the files beside which gosec and cargo-audit work",
 }

@@ -7,8 +7,8 @@ import pytest
 from runner.model import Severity
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
+from runner.plan.field_names import fold_spelling
 from runner.plan.spans import Places
-from runner.plan.spellings import fold_spelling
 from runner.writes.paths import warning
 
 COMPOSED = "docs/Übersicht.md"

@@ -13,8 +13,8 @@ from report_results import FAILED, PASSED, Story
 
 from runner.model import Status
 from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
-from runner.report.eta import Work, seconds_left
 from runner.report.live import LiveConsole
+from runner.report.status_line import Work, seconds_left
 
 
 def plain(level=NORMAL, **more):

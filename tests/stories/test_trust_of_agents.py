@@ -5,7 +5,7 @@ import os
 import pytest
 from workplace import a_task
 
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS
 
 
 @pytest.fixture

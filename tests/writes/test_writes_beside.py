@@ -9,8 +9,7 @@ import time
 import pytest
 from writes_builders import a_change
 
-from runner.writes.bandit_process import BanditProcess
-from runner.writes.sast import SastPool, scan_file
+from runner.writes.sast import BanditProcess, SastPool, scan_file
 
 RISKY = b"import pickle\n\npickle.loads(x)  # nosec\nsubprocess.call(y, shell=True)\n"
 

@@ -20,6 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskFailed
 from runner.journal.lock import RunLock
 from runner.model import Finding, Status
+from runner.process import platform
 from runner.project import BUILD
 from runner.run.interruption import ask_to_cancel
 from runner.run.review import CHECK as REVIEW
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.app.answer.answers import Desk
+    from runner.journal.lock import Holder
     from runner.journal.task_state import TaskState
     from runner.project import Project
 
@@ -120,3 +122,14 @@ def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
         if now is None:  # it came back: what it means is written down next
             until = min(until, time.monotonic() + _SETTLING)
         time.sleep(_PAUSE)
+
+
+def stop_run(project: Project) -> Holder:
+    """Ask the run to end, as Ctrl-C does. Raises RunnerError where none is going on."""
+    lock = RunLock(project.root / BUILD)
+    holder = lock.holder()
+    if holder is None:
+        raise RunnerError("no run is going on here", hint="runner status", code=ExitCode.CONFLICT)
+    if not platform.interrupt(holder.pid, holder.lives):
+        raise RunnerError("the run has just ended", code=ExitCode.CONFLICT)
+    return holder

@@ -346,20 +346,13 @@ def _only_one(project: Project) -> Iterator[None]:
     """One process at a time stores for a project. Raises RunnerError where another one does."""
     folder = _folder(project)
     effects.make_folder(folder, mode=0o700)
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        # flock(2): a dead owner loses it.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise RunnerError(
-            "another process is storing artifacts of this project",
-            hint="runner artifacts list shows how far it is",
-        ) from None
-    try:
+    with effects.try_lock(folder / _LOCK) as is_ours:
+        if not is_ours:
+            raise RunnerError(
+                "another process is storing artifacts of this project",
+                hint="runner artifacts list shows how far it is",
+            )
         yield
-    finally:
-        os.close(descriptor)
 
 
 def summarise(done: Exported) -> str:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import stat
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -230,20 +230,13 @@ def _find_packs(project: Project, moment: datetime) -> Iterator[tuple[str, Path]
 
 @contextmanager
 def _held(lock: Path) -> Iterator[bool]:
-    """Whether the slot is ours meanwhile, by the same lock as a run's (flock(2))."""
-    try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        yield False
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)
+    """Whether the slot is ours meanwhile, by the same lock as a run's."""
+    with ExitStack() as stack:
+        try:
+            is_ours = stack.enter_context(effects.try_lock(lock, create=False))
+        except OSError:
+            is_ours = False
+        yield is_ours
 
 
 def _last_use(folder: Path, name: str) -> float:

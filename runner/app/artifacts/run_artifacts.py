@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_reports import gather_results, sarif_of
-from runner.app.inspect.graph_document import describe_graph
+from runner.app.inspect.status_document import describe_graph
 from runner.app.inspect.view import View
 from runner.gates.coverage.kept_lines import read_lines
 from runner.journal.events import RunFinished, RunStarted, TaskLanded

@@ -16,8 +16,7 @@ from runner.errors import RunnerError
 from runner.history.blame import lines_of, stretches
 from runner.impact.command_index import Named
 from runner.impact.config_files import is_own_document
-from runner.impact.history import find_touching_commits, proposals
-from runner.impact.owners import Fault, faults
+from runner.impact.owners import Fault, faults, find_touching_commits, proposals
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.history.blame import Stretch
-    from runner.impact.history import Proposal
+    from runner.impact.owners import Proposal
     from runner.project import Project
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.draft.draft_checks import Target, check_sections, find_errors
+from runner.app.draft.draft_prompt import Wish
 from runner.app.draft.drafted_imports import redraft_import
 from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
-from runner.app.draft.wishes import Wish
 from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed

@@ -43,7 +43,7 @@ from runner.text.wording import plural, read_number
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from runner.app.draft.wishes import Wish
+    from runner.app.draft.draft_prompt import Wish
     from runner.app.observer import Observer
     from runner.implementers.base import Answer
     from runner.plan.document import Plan

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
 from runner.journal.read_journal import Place, read_journal, read_places
@@ -17,6 +18,7 @@ from runner.journal.tree_events import (
     TaskWaived,
     TreeVerified,
 )
+from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from runner.run import selection
 else:
     selection = lazy_module("runner.run.selection")
+
 
 _POLL_SECONDS = 0.2
 
@@ -191,3 +194,72 @@ def _tell_operation(event: Operation) -> str:
     counts = ((event.logs, "log folder"), (drafts, "draft"), (event.slots, "slot"))
     each = (*counts, (event.packs, "pack"))
     return ", ".join(plural(number, noun) for number, noun in each if number)
+
+
+_MOST_BYTES = 256 << 10
+
+
+def read_latest(project: Project, number: int) -> tuple[Record, ...]:
+    """At most so many records, the newest last; a line that is not whole is left out."""
+    try:
+        with project.journal_path.open("rb") as file:
+            size = file.seek(0, 2)
+            start = max(0, size - _MOST_BYTES)
+            file.seek(start)
+            lines = file.read(_MOST_BYTES).splitlines()
+    except OSError:
+        return ()
+    if start:
+        lines = lines[1:]
+    found: list[Record] = []
+    for line in lines[-number:]:
+        try:
+            found.append(decode(line))
+        except (BadRecordError, UnfitRecordError, NewerRecordError):
+            continue
+    return tuple(found)
+
+
+_WANTED = frozenset({"secret.leased", "secret.returned"})
+
+
+@dataclass(frozen=True, slots=True)
+class SecretUse:
+    """One secret, lent once."""
+
+    name: str
+    task: str
+    attempt: int
+    """0 where no attempt was under way, as in a proof by hand."""
+    source: str
+    since: str
+    """RFC 3339 in UTC, as `until`."""
+    until: str
+    """When it was given back; where the runner was killed before, when its time was over."""
+    returned: bool
+
+    @property
+    def span(self) -> tuple[str, str]:
+        """From and until, for a person."""
+        shown = [time[:19].replace("T", " ") for time in (self.since, self.until)]
+        return shown[0], shown[1] if self.returned else f"{shown[1]} at the latest"
+
+
+def list_secret_uses(project: Project) -> tuple[SecretUse, ...]:
+    """Every lease, the oldest first. Raises RunnerError where the journal is damaged."""
+    uses: list[SecretUse] = []
+    open_ones: dict[tuple[str, int, str], int] = {}
+    for record in read_journal(project.journal_path, wanted=_WANTED):
+        event = record.event
+        if isinstance(event, SecretLeased):
+            where = (event.name, record.task, record.attempt)
+            open_ones[record.task, record.attempt, event.name] = len(uses)
+            uses.append(SecretUse(*where, event.source, record.time, event.until, returned=False))
+        elif isinstance(event, SecretReturned):
+            at = open_ones.pop((record.task, record.attempt, event.name), None)
+            if at is not None:
+                one = uses[at]
+                where = (one.name, one.task, one.attempt)
+                ended = SecretUse(*where, one.source, one.since, record.time, returned=True)
+                uses[at] = ended
+    return tuple(uses)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS
 from runner.implementers.agents.program import OTHER, AgentProgram
 from runner.implementers.registry import agent_of, choose
 from runner.implementers.requirements import needs_root

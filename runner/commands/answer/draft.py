@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.app.answer import waiting_document
-    from runner.app.draft import draft_answers, draft_checks, drafting, wishes
+    from runner.app.draft import draft_answers, draft_checks, draft_prompt, drafting
+    from runner.app.draft.draft_prompt import Wish
     from runner.app.draft.drafting import Drafted
-    from runner.app.draft.wishes import Wish
     from runner.report import documents
     from runner.terminal import terminal_review
 else:
@@ -30,7 +30,7 @@ else:
     drafting = lazy_module("runner.app.draft.drafting")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
-    wishes = lazy_module("runner.app.draft.wishes")
+    draft_prompt = lazy_module("runner.app.draft.draft_prompt")
 
 EXAMPLES = """\
 examples:
@@ -79,14 +79,14 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
         )
     if given.file:
-        return wishes.file_wish(project.root, Path(given.file))
+        return draft_prompt.file_wish(project.root, Path(given.file))
     if given.issue is None:
-        return wishes.wish_of_words(given.wish)
+        return draft_prompt.wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
     if not all(read_number(one) > 0 for one in words):
         raise RunnerError("--with takes numbers of issues", hint="--with 43,44")
     numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
-    return wishes.issue_wish(project.root, numbers, project.environ)
+    return draft_prompt.issue_wish(project.root, numbers, project.environ)
 
 
 def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:

@@ -93,7 +93,7 @@ def _read_value(name: str) -> str:
 
 
 def _show_uses(environ: Mapping[str, str], *, as_json: bool) -> ExitCode:
-    from runner.app.inspect.secret_uses import list_secret_uses
+    from runner.app.inspect.event_log import list_secret_uses
     from runner.project import Project
 
     uses = list_secret_uses(Project.open(Path.cwd(), environ, plan_needed=False))

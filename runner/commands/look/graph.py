@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.inspect import graph_document
+    from runner.app.inspect import status_document
     from runner.report import console, documents, graph_drawing, graph_formats
 else:
     console = lazy_module("runner.report.console")
     documents = lazy_module("runner.report.documents")
-    graph_document = lazy_module("runner.app.inspect.graph_document")
+    status_document = lazy_module("runner.app.inspect.status_document")
     graph_drawing = lazy_module("runner.report.graph_drawing")
     graph_formats = lazy_module("runner.report.graph_formats")
 
@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     view = View.of(project)
     if given.json:
-        print(documents.document("graph", **graph_document.describe_graph(view)), end="")
+        print(documents.document("graph", **status_document.describe_graph(view)), end="")
         return ExitCode.OK
     form = given.format or ("ascii" if sys.stdout.isatty() else "mermaid")
     print(_render_graph(view, form, environ), end="")

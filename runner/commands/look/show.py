@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.app.inspect.task_document import describe_task_whole
+from runner.app.inspect.status_document import describe_task_whole
 from runner.app.inspect.task_view import portrait
 from runner.commands.one_task import add_arguments, add_verbose, one_task
 from runner.errors import ExitCode

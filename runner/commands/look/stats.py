@@ -10,7 +10,7 @@ from runner.commands.output import say
 from runner.errors import ExitCode
 from runner.project import Project
 from runner.terminal.progress_notice import patience
-from runner.text.ages import seconds_of_age
+from runner.text.wording import seconds_of_age
 
 if TYPE_CHECKING:
     import argparse

@@ -10,9 +10,8 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.terminal.progress_notice import patience
-from runner.text.ages import seconds_of_age
 from runner.text.display import display
-from runner.text.wording import moment, plural
+from runner.text.wording import moment, plural, seconds_of_age
 
 if TYPE_CHECKING:
     import argparse

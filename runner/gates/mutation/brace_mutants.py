@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
-from runner.languages.registry import code_language
+from runner.languages.registry import read_code
 from runner.lazy_dataclass import dataclass
 from runner.text.wording import read_number
 
@@ -89,14 +89,10 @@ def brace_mutants(
     path: str, content: bytes, own: frozenset[int], ran: frozenset[int], language: str
 ) -> tuple[Mutant, ...]:
     """Every mutant on lines that are the task's own and that a test ran, kinds in their order."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    text, literals = read_code(path, content) or ("", None)
+    if literals is None:
         return ()
-    read = code_language(path)
-    if read is None or read.literals is None:
-        return ()
-    source = _Source(text, mask_literals(text, read.literals), language)
+    source = _Source(text, mask_literals(text, literals), language)
     known = functions(source.mask, language)
     telling = frozenset(_telling_lines(source))
     found = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.mutation.mutants import Mutant
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.languages.c_like_lexer import find_closing, mask_literals
-from runner.languages.registry import code_language
+from runner.languages.registry import read_code
 from runner.model import Finding
 from runner.text.syntax import python_tree
 
@@ -111,17 +111,14 @@ def _finding(check: str, path: str, content: bytes, row: _Row, severity: Severit
 
 def tables_in(path: str, content: bytes) -> Iterator[tuple[_Row, ...]]:
     """The collections of rows that hold constants, outermost first."""
-    language = code_language(path)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    code = read_code(path, content)
+    if code is None:
         return
-    if language is None:
-        return
-    if language.literals is None:
+    text, literals = code
+    if literals is None:
         found = _of_python(text)
     else:
-        found = _in_bytes(text, _of_braces(mask_literals(text, language.literals)))
+        found = _in_bytes(text, _of_braces(mask_literals(text, literals)))
     for rows in found:
         shown = (content[one.start : one.end].decode("utf-8", "replace") for one in rows)
         able = all(len(_LITERAL.findall(one)) >= _LEAST for one in shown)

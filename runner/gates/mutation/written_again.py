@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import language_of
 from runner.languages.c_like_lexer import line_of, mask_literals
-from runner.languages.registry import code_language, is_written_in
+from runner.languages.registry import is_written_in, read_code
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.text.syntax import python_tree
@@ -179,17 +179,14 @@ class Written:
 
 def functions_in(path: str, content: bytes) -> Iterator[Written]:
     """Every function of a file with a body, in languages that are read here."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    code = read_code(path, content)
+    if code is None:
         return
-    language = code_language(path)
-    if language is None:
-        return
-    if language.literals is None:
+    text, literals = code
+    if literals is None:
         yield from _of_python(path, text)
     else:
-        mask = mask_literals(text, language.literals)
+        mask = mask_literals(text, literals)
         for one in functions(mask, language_of(path)):
             first, last = line_of(text, one.start), line_of(text, max(one.start, one.end - 1))
             yield Written(path, one.name, first, last, text[one.start : one.end + 1])

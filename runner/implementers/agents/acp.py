@@ -10,8 +10,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from runner.implementers.agents.preset import ACP_COMMAND, Dialect, Preset, Sign
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import ACP_COMMAND, PRESETS, Dialect, Preset, Sign
 from runner.model import Failure
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from runner.implementers.agents.acp_permissions import Asked, answer_permission
 from runner.implementers.agents.preset import ACP_COMMAND
 from runner.lazy_dataclass import dataclass
-from runner.process.dialogue import Dialogue
+from runner.process.interactive import Dialogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from runner.context.task_plan import files_of, plan_text
 from runner.context.visibility import fence
 from runner.implementers.agents.acp import is_acp, line_of, make_preset
-from runner.implementers.agents.preset import Dialect, Hooks, Models, Preset
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
 from runner.implementers.base import CHECK, Answer, Mode, Said
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass

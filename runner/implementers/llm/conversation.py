@@ -28,7 +28,7 @@ from pydantic_ai.usage import RunUsage
 
 from runner import effects
 from runner.implementers.base import Mode
-from runner.implementers.llm.arguments import PlanAnswer
+from runner.implementers.llm.tool_context import PlanAnswer
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Usage

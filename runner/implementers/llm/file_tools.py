@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import re2
 
-    from runner.implementers.llm.arguments import (
+    from runner.implementers.llm.tool_context import (
         ListFiles,
         ModifyFile,
         ReadFile,

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import Mode
-from runner.implementers.llm import arguments as schemas
 from runner.implementers.llm import file_tools
+from runner.implementers.llm import tool_context as schemas
 from runner.implementers.llm.tool_context import Refusal, normalize_path
 from runner.lazy_dataclass import dataclass
 

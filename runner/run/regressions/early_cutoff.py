@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from runner.gates.contracts import compatibility, document
-    from runner.impact import cutoff
+    from runner.impact import reach
     from runner.impact.change import Changed
-    from runner.impact.cutoff import CutOff
+    from runner.impact.reach import CutOff
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Outcome, Task
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
 else:
     compatibility = lazy_module("runner.gates.contracts.compatibility")
-    cutoff = lazy_module("runner.impact.cutoff")
+    reach = lazy_module("runner.impact.reach")
     document = lazy_module("runner.gates.contracts.document")
 
 
@@ -53,16 +53,16 @@ class TaskExports:
         if commit and self._commits is not None:
             self._commits.setdefault(task, []).append(commit)
 
-    def compare(self, task: Task, user: TaskState) -> cutoff.CutOff:
+    def compare(self, task: Task, user: TaskState) -> reach.CutOff:
         """What a task offers on HEAD, beside the tree that its user was DONE in."""
         then = user.tree or user.commit
         if not then:
-            return cutoff.CutOff(same=False, text="there is no commit to compare it with")
+            return reach.CutOff(same=False, text="there is no commit to compare it with")
         documents = _documents(task)
         try:
             changed = self._find_changed(self._all_paths(task, documents), then)
         except GitError:
-            return cutoff.CutOff(same=False, text="the commit to compare it with is gone")
+            return reach.CutOff(same=False, text="the commit to compare it with is gone")
         contracts = {
             one.path: compatibility.is_breaking(one.path, one.before, one.after)
             for one in changed
@@ -72,12 +72,12 @@ class TaskExports:
         grown = [path for path, breaks in contracts.items() if breaks is False]
         for one in changed:
             if contracts.get(one.path):
-                return cutoff.CutOff(
+                return reach.CutOff(
                     same=False, text=f"{one.path} is another contract: {_break(one)}"
                 )
-        found = cutoff.cut_off([one for one in changed if one.path not in grown], broken)
+        found = reach.cut_off([one for one in changed if one.path not in grown], broken)
         if found.same and grown:
-            return cutoff.CutOff(same=True, text=f"the contract {grown[0]} only allows more")
+            return reach.CutOff(same=True, text=f"the contract {grown[0]} only allows more")
         return found
 
     def _find_changed(self, paths: frozenset[str], then: str) -> list[Changed]:
@@ -348,7 +348,7 @@ def _is_check(task: Task) -> bool:
 
 def _how(offered: CutOff) -> str:
     """How a task became DONE once more: nobody built what has the very files of before."""
-    return "is DONE again" if offered.text == cutoff.UNTOUCHED else "was built anew"
+    return "is DONE again" if offered.text == reach.UNTOUCHED else "was built anew"
 
 
 def stale_again(ledger: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:

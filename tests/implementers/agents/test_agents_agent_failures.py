@@ -6,8 +6,7 @@ import time
 import pytest
 
 from runner.implementers.agents.log_tail import Bounds, Following
-from runner.implementers.agents.preset import classify_failure
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS, classify_failure
 from runner.implementers.agents.transcript import Transcript, find_crash, without_events
 from runner.implementers.base import Allowance
 from runner.model import Failure, digest_of

@@ -15,7 +15,7 @@ import pytest
 from agents_provider import Provider, call
 
 from runner.config.settings import Settings
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS
 from runner.implementers.base import Mode
 from runner.model import Failure
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from runner.config.settings import Settings
-from runner.implementers.agents.presets import PRESETS
+from runner.implementers.agents.preset import PRESETS
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Failure, Finding, Spec, Task, TaskPlan

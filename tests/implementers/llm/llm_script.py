@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 
 from runner.config.settings import Settings
-from runner.implementers.llm.model import ModelLoop
-from runner.implementers.llm.providers import Named
+from runner.implementers.llm.model import ModelLoop, Named
 from runner.writes.pipeline import WriteContext, WriteRules, admit_writes
 
 

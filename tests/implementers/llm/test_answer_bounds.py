@@ -97,7 +97,7 @@ def test_a_server_that_never_stops_talking_is_left_at_once(chat):
 
 
 def _named():
-    from runner.implementers.llm.providers import Named
+    from runner.implementers.llm.model import Named
 
     named = Named("anthropic", "scripted")
     return named, named

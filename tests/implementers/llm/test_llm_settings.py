@@ -123,7 +123,7 @@ def test_what_is_missing_is_told_with_what_would_help(load, monkeypatch):
         assert hint in (None, said[1])
     monkeypatch.setenv("GEMINI_API_KEY", "x")
     assert why_not(load(RUNNER_MODEL_EXECUTE="google:x").settings) is None
-    monkeypatch.setattr("runner.implementers.llm.providers._is_installed", lambda _: False)
+    monkeypatch.setattr("runner.implementers.llm.model._is_installed", lambda _: False)
     said = why_not(load(RUNNER_MODEL_EXECUTE="google:x").settings)
     assert said[1] == "pip install 'task-graph-runner[llm]'"
 
