@@ -36,6 +36,7 @@ BUG_WEIGHT = 1.0
 """Of the night for one planted bug; a campaign's weight stands in its table."""
 PATIENCE = 300.0
 """Seconds that a campaign may take above twice its share."""
+OUT_OF_TIME = "out of time"
 OPTIONS = (
     *("-n", "0", "-q", "-p", "no:cacheprovider", "--hypothesis-seed={seed}"),
     *("-o", "junit_family=xunit1"),
@@ -71,7 +72,8 @@ class Result:
     name: str
     kind: str
     state: str
-    """passed, failed, out of time, skipped, interrupted; of a bug: found, missed, unsound."""
+    """passed, failed, out of time, skipped, interrupted; of a bug: found, missed, unsound,
+    or out of time."""
     seconds: float = 0.0
     passed: int = 0
     failed: int = 0
@@ -196,7 +198,7 @@ def try_campaign(step, seed, share, folder=ROOT, python=sys.executable):
         environ = environ_of(step, seed, share) | {"TMPDIR": place, "PYTHONPYCACHEPREFIX": place}
         code, said = run_tests(python, folder, step.tests, environ, 2 * share + PATIENCE, report)
         counts, failures, figures = read_report(report)
-    state = "out of time" if code is None else "passed" if code == 0 else "failed"
+    state = OUT_OF_TIME if code is None else "passed" if code == 0 else "failed"
     if state == "passed" and not counts["passed"]:
         state = "skipped"
     if state == "failed" and not failures:
@@ -217,9 +219,11 @@ def try_bug(step, seed, share, copy):
     finally:
         apply_patch(patch, copy.folder, "--reverse")
     state = "found" if found.state == "failed" and found.failed else "missed"
+    state = found.state if found.state == OUT_OF_TIME else state  # neither found nor missed
     if state == "found":
         sound = try_campaign(first, seed, found.seconds, copy.folder, copy.python)
         state = "found" if sound.state == "passed" else "unsound"
+        state = sound.state if sound.state == OUT_OF_TIME else state
     seconds = round(time.monotonic() - began, 1)
     return Result(step.name, step.kind, state, seconds, found.passed, found.failed, found.skipped)
 

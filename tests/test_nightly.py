@@ -107,6 +107,18 @@ def test_a_bug_is_found_or_missed_and_taken_away_again(toy, words, value, state)
     assert (toy.folder / "product.py").read_text() == "VALUE = 1\n"
 
 
+@pytest.mark.parametrize("waits_for", ["VALUE == 2", "VALUE == 1"], ids=["with it", "without it"])
+def test_a_bug_whose_campaign_was_cut_off_is_neither_found_nor_missed(toy, waits_for, monkeypatch):
+    monkeypatch.setattr(nightly, "PATIENCE", 3.0)
+    (toy.folder / "test_toy.py").write_text(
+        "import time\nfrom product import VALUE\n\n\ndef test_value():\n"
+        f"    if {waits_for}:\n        time.sleep(60)\n    assert VALUE == 1\n"
+    )
+    change = "--- a/product.py\n+++ b/product.py\n@@ -1 +1 @@\n-VALUE = 1\n+VALUE = 2\n"
+    (nightly.PLANTED / "toy.patch").write_text(change)
+    assert nightly.try_bug(a_step(kind="bug"), 7, 2, toy).state == "out of time"
+
+
 def test_tests_that_fail_without_the_bug_too_find_nothing(toy):
     (toy.folder / "product.py").write_text("VALUE = 0\n")
     change = "--- a/product.py\n+++ b/product.py\n@@ -1 +1 @@\n-VALUE = 0\n+VALUE = 2\n"
