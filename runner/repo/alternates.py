@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
@@ -99,15 +100,15 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     sha256 = lender.object_format == "sha256"
     name, email = map(_quote, lender.who)
     config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
-    _put(git / "config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
-    _put(git / "HEAD", head.encode() + b"\n")
-    _put(git / "info" / "attributes", _ATTRIBUTES.encode())
-    _put(git / "info" / "exclude", _exclude_lines(lender, shares))
-    _put(git / "objects" / "info" / "alternates", os.fsencode(lender.objects) + b"\n")
+    _put(f"{git}/config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
+    _put(f"{git}/HEAD", head.encode() + b"\n")
+    _put(f"{git}/info/attributes", _ATTRIBUTES.encode())
+    _put(f"{git}/info/exclude", _exclude_lines(lender, shares))
+    _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
         # Without the list git follows parents that are not there, and calls the repository broken
         # (git's shallow documentation).
-        _put(git / "shallow", lender.shallow.read_bytes())
+        _put(f"{git}/shallow", lender.shallow.read_bytes())
     else:
         (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
 
@@ -145,9 +146,17 @@ def _escape(path: str) -> str:
     return "".join(f"\\{mark}" if mark in "*?[]\\!# " else mark for mark in path)
 
 
-def _put(path: Path, content: bytes) -> None:
+def _put(path: str, content: bytes) -> None:
     """Write only what differs: an agent without a sandbox could have changed it."""
-    if path.is_symlink():
-        path.unlink()
-    if not path.is_file() or path.read_bytes() != content:
-        path.write_bytes(content)
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        mode = 0
+    if stat.S_ISLNK(mode):
+        os.unlink(path)  # noqa: PTH108 - 18 looks for every task
+    elif stat.S_ISREG(mode):
+        with open(path, "rb") as file:  # noqa: PTH123
+            if file.read() == content:
+                return
+    with open(path, "wb") as file:  # noqa: PTH123
+        file.write(content)

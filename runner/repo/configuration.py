@@ -71,14 +71,11 @@ class Configuration:
 
     def value(self, key: str, *, own: bool = False) -> str | None:
         """The value that counts: the last one; `own` asks the person's files alone."""
-        return next(
-            (
-                entry.value
-                for entry in reversed(self.said)
-                if entry.key == key.lower() and (not own or entry.scope in OWN)
-            ),
-            None,
-        )
+        wanted = key.lower()
+        for entry in reversed(self.said):
+            if entry.key == wanted and (not own or entry.scope in OWN):
+                return entry.value
+        return None
 
     def is_true(self, key: str, *, own: bool = False) -> bool:
         """Whether a switch is on."""

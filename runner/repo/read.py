@@ -18,7 +18,16 @@ from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.tree_files import TICK, signature
-from runner.repo.trees import EMPTY, Prefix, TreeChange, TreeEntry, diff_trees, tree_entries
+from runner.repo.trees import (
+    EMPTY,
+    FOLDER,
+    GITLINK,
+    Prefix,
+    TreeChange,
+    TreeEntry,
+    diff_trees,
+    tree_entries,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -194,6 +203,8 @@ class Repository:
     def blob(self, treeish: str, path: str) -> bytes | None:
         """Bytes of a file in a commit or tree, as git stores them; None when there is none."""
         whole = self.prefix.whole(path)
+        if self.trees.has(treeish):
+            return self._known_blob(treeish, whole)
         # The reader is asked line by line, so such a name would be two questions.
         if "\n" in whole:
             entry = self.tree_entries(treeish, (path,)).get(path)
@@ -202,6 +213,11 @@ class Repository:
             name = f"{treeish}:{whole}"
         found = self._objects.read(name) if treeish and name else None
         return found[1] if found and found[0] == "blob" else None
+
+    def _known_blob(self, treeish: str, whole: str) -> bytes | None:
+        """The same where the tree was read before: what is not there needs no question."""
+        entry = self.objects().entry(treeish, whole)
+        return self.content(entry.sha) if entry and entry.mode not in (FOLDER, GITLINK) else None
 
     def content(self, sha: str) -> bytes | None:
         """Bytes of a blob by its name; None when there is none."""

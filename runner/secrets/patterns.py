@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import re2
 
@@ -36,8 +36,31 @@ _MEMORY = 64 << 20
 
 _WORTH_GATES = 256 << 10
 """Bytes: compiling all gates takes as long as looking through so many for each shape's literals."""
-_read_bare: dict[int, int] = {}
-_known_gates: dict[int, tuple[tuple[Shape, ...], tuple[tuple[str, Regex], ...]]] = {}
+
+
+class _Row(NamedTuple):
+    """A shape as it is looked for."""
+
+    shape: Shape
+    gate: str
+    needles: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """All shapes that are looked for together, made ready."""
+
+    shapes: tuple[Shape, ...]
+    rows: tuple[_Row, ...]
+    read: int = 0
+    """Bytes that were looked through without gates."""
+    gates: tuple[tuple[str, Regex], ...] | None = None
+    """Compiled once much was looked through."""
+
+
+_prepared: dict[int, _Prepared] = {}
+"""By the id of a tuple that it keeps alive: to hash all shapes takes longer than to look for them.
+"""
 
 
 class Match(Protocol):
@@ -90,17 +113,29 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
     With `to_redact` only of those that may hide what a person reads.
     """
     shapes = redacting_shapes() if to_redact else all_shapes()
-    gates = _compiled_gates(shapes) if _is_worth_gates(shapes, len(text)) else None
+    known = _prepared.get(id(shapes)) or _prepare(shapes)
+    gates = _find_gates(known, len(text))
     open_gates = {gate for gate, regex in gates or () if regex.search(text)}
     if gates is not None and not open_gates:
         return
     lowered = text.lower()
-    for shape in shapes:
-        if gates is not None and _gate_of(shape) not in open_gates:
+    for row in known.rows:
+        if gates is not None and row.gate not in open_gates:
             continue
-        haystack = lowered if shape.ignore_case else text
-        if any(needle in haystack for needle in _needles(shape)):
-            yield from _places_of(shape, text)
+        haystack = lowered if row.shape.ignore_case else text
+        for needle in row.needles:
+            if needle in haystack:
+                yield from _places_of(row.shape, text)
+                break
+
+
+def _prepare(shapes: tuple[Shape, ...]) -> _Prepared:
+    rows = tuple(
+        _Row(shape, _gate_of(shape), tuple(needle.encode() for needle in shape.needles))
+        for shape in shapes
+    )
+    made = _prepared[id(shapes)] = _Prepared(shapes, rows)
+    return made
 
 
 def _places_of(shape: Shape, text: bytes) -> Iterator[Place]:
@@ -143,11 +178,6 @@ def _open_boundary(expression: str) -> str:
     return re.sub(r"(\A|\|)\\b", r"\1(?:\\b|_)", expression)
 
 
-@cache
-def _needles(shape: Shape) -> tuple[bytes, ...]:
-    return tuple(needle.encode() for needle in shape.needles)
-
-
 def _is_hinted(shape: Shape) -> bool:
     """Whether its hint tells; hints are looked for as they are written, capitals and all."""
     return shape.named and "(?i" not in shape.regex
@@ -159,23 +189,16 @@ def _gate_of(shape: Shape) -> str:
     return shape.name if shape.name in ("assigned", "password") else "other"
 
 
-def _is_worth_gates(shapes: tuple[Shape, ...], more: int) -> bool:
-    """Whether so much was searched for these shapes that their gates are worth being compiled.
+def _find_gates(known: _Prepared, more: int) -> tuple[tuple[str, Regex], ...] | None:
+    """The gates, where so much was looked through that they are worth being compiled.
 
     A gate is only a quicker no: without it the literals of each shape are looked for.
     """
-    read = _read_bare.get(id(shapes), 0) + more
-    _read_bare[id(shapes)] = read  # of two threads one may be forgotten: both count on
-    return read > _WORTH_GATES
-
-
-def _compiled_gates(shapes: tuple[Shape, ...]) -> tuple[tuple[str, Regex], ...]:
-    """The gates of shapes, compiled; known by the tuple's id: to hash it takes longer than all."""
-    known = _known_gates.get(id(shapes))
-    if known is None or known[0] is not shapes:
-        found = tuple((gate, linear(expression)) for gate, expression in _gates(shapes).items())
-        known = _known_gates[id(shapes)] = (shapes, found)
-    return known[1]
+    known.read += more  # of two threads one may be forgotten: both count on
+    if known.gates is None and known.read > _WORTH_GATES:
+        found = _gates(known.shapes).items()
+        known.gates = tuple((gate, linear(expression)) for gate, expression in found)
+    return known.gates
 
 
 def _gates(shapes: tuple[Shape, ...]) -> dict[str, str]:
