@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import argparse
-    from types import ModuleType
+    from collections.abc import Callable, Mapping
+
+    from runner.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +142,28 @@ SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
 """Words of other tools, and the command that does it here."""
 
 
-def fill(parser: argparse.ArgumentParser, entry: Entry) -> ModuleType:
-    """Give a parser what a command takes, and its examples; gives the module that executes it.
+class Command(NamedTuple):
+    """What a module has for each of several commands."""
 
-    Commands of one module are told apart by `called`, in the parser and in what it reads.
+    examples: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    execute: Callable[[argparse.Namespace, Mapping[str, str]], ExitCode]
+
+
+def fill(parser: argparse.ArgumentParser, entry: Entry) -> Command:
+    """Give a parser what a command takes, and its examples; gives what executes it.
+
+    A module of several commands has them as COMMANDS; where they differ in a little alone, they
+    are told apart by `called`, in the parser and in what it reads.
     """
     module = import_module(f"runner.commands.{entry.module}")
-    examples = module.EXAMPLES
-    parser.epilog = examples if isinstance(examples, str) else examples[entry.name]
+    if hasattr(module, "COMMANDS"):
+        command: Command = module.COMMANDS[entry.name]
+    else:
+        examples = module.EXAMPLES
+        examples = examples if isinstance(examples, str) else examples[entry.name]
+        command = Command(examples, module.arguments, module.execute)
+    parser.epilog = command.examples
     parser.set_defaults(called=entry.name)
-    module.arguments(parser)
-    return module
+    command.arguments(parser)
+    return command
