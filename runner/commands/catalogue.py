@@ -95,7 +95,11 @@ TABLE = (
         "one command for several tasks at once, each in its own tree",
     ),
     Entry("validate", "look.validate", "check the plan and say every mistake; runs nothing"),
-    Entry("lsp", "lsp", "the language server that editors start: mistakes, ids, statuses in place"),
+    Entry(
+        "lsp",
+        "running.mcp",
+        "the language server that editors start: mistakes, ids, statuses in place",
+    ),
     Entry("draft", "answer.draft", "a wish becomes tasks of the plan, which wait for your review"),
     Entry("serve", "running.serve", "the plan as a page: seen and answered in your browser"),
     Entry("bridge", "running.bridge", "issues of a forge become plans and proven pull requests"),
