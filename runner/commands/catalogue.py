@@ -53,7 +53,7 @@ TABLE = (
     ),
     Entry(
         "cancel",
-        "running.cancel",
+        "running.lease",
         "end one task's attempt in a run that is going on; keep its work",
     ),
     Entry("lease", "running.lease", "who builds this branch, on any machine; --take takes it"),
