@@ -45,7 +45,7 @@ def lease_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def lease(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show it, or take it."""
     if given.take and not given.reason.strip():
         hint = 'runner lease --take --reason "the laptop is asleep"'
@@ -79,7 +79,7 @@ def cancel_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
 
 
-def cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
     ended = attempts.cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))
@@ -94,6 +94,6 @@ def _format_status(known: TaskState) -> str:
 
 
 COMMANDS = {
-    "lease": Command(_LEASE, lease_arguments, lease),
-    "cancel": Command(_CANCEL, cancel_arguments, cancel),
+    "lease": Command(_LEASE, lease_arguments, execute_lease),
+    "cancel": Command(_CANCEL, cancel_arguments, execute_cancel),
 }

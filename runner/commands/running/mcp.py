@@ -39,7 +39,7 @@ def mcp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
-def mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer until the input ends. Raises RunnerError for a folder that is none."""
     folder = Path(given.folder or ".").absolute()
     if not folder.is_dir():
@@ -65,7 +65,7 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdio", action="store_true", help="over stdin and stdout, as always")
 
 
-def lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Serve until the client goes; exit 1 where it goes without a shutdown."""
     del given
     if find_spec("pygls") is None:
@@ -77,6 +77,6 @@ def lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 COMMANDS = {
-    "mcp": Command(_MCP, mcp_arguments, mcp),
-    "lsp": Command(_LSP, lsp_arguments, lsp),
+    "mcp": Command(_MCP, mcp_arguments, execute_mcp),
+    "lsp": Command(_LSP, lsp_arguments, execute_lsp),
 }
