@@ -119,9 +119,11 @@ TABLE = (
     Entry("stats", "look.stats", "builds, failures, waits, costs and proofs, counted"),
     Entry("brief", "look.brief", "exactly what an implementer of a task is told"),
     Entry("plan", "answer.plan", "how an agent means to build a task; nothing is executed"),
-    Entry("decide", "answer.decide", "write a decision into DECISIONS.md"),
+    Entry("decide", "answer.decisions", "write a decision into DECISIONS.md"),
     Entry(
-        "pattern", "answer.pattern", "the pattern library: list, search, accept a decision into it"
+        "pattern",
+        "answer.decisions",
+        "the pattern library: list, search, accept a decision into it",
     ),
     Entry("settings", "look.settings", "every setting, its value and where it came from"),
     Entry("secret-scan", "files.secret_scan", "what in these files looks like a secret"),
