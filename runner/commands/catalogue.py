@@ -38,7 +38,7 @@ TABLE = (
     Entry("review", "answer.review", "everything that waits for you, numbered", shown=True),
     Entry("retry", "answer.approval", "have a blocked task tried again, now", shown=True),
     Entry("demo", "running.demo", "see it catch something, in seconds and offline", shown=True),
-    Entry("init", "running.init", "write a small working plan into this folder", shown=True),
+    Entry("init", "running.demo", "write a small working plan into this folder", shown=True),
     Entry(
         "doctor",
         "look.doctor",
