@@ -126,7 +126,7 @@ TABLE = (
         "the pattern library: list, search, accept a decision into it",
     ),
     Entry("settings", "look.settings", "every setting, its value and where it came from"),
-    Entry("secret-scan", "files.secret_scan", "what in these files looks like a secret"),
+    Entry("secret-scan", "files.secrets", "what in these files looks like a secret"),
     Entry("secrets", "files.secrets", "what the secret scan lets pass; who was lent which secret"),
     Entry(
         "staged-write", "files.staged_write", "a write by hand: diff, then apply, edit or reject"
