@@ -114,7 +114,7 @@ TABLE = (
     Entry("list", "look.status", "tasks, one a line"),
     Entry("next", "look.status", "tasks that could start now"),
     Entry("graph", "look.graph", "the graph as text or as a picture"),
-    Entry("log", "look.log", "what happened, from the journal"),
+    Entry("log", "look.events", "what happened, from the journal"),
     Entry("events", "look.events", "what happened, an event a line: resumable, of a team, too"),
     Entry("stats", "look.stats", "builds, failures, waits, costs and proofs, counted"),
     Entry("brief", "look.brief", "exactly what an implementer of a task is told"),
