@@ -82,7 +82,7 @@ TABLE = (
     ),
     Entry(
         "verify-attestation",
-        "prove.verify_attestation",
+        "prove.verify",
         "whether this repository tells what a statement of a proof says; --run proves it again",
     ),
     Entry("artifacts", "running.artifacts", "what runs left, in bucket or folder: list, get, push"),
