@@ -67,7 +67,7 @@ TABLE = (
         "change.replay",
         "the code as it was when a task had landed; --verify proves it all",
     ),
-    Entry("undo", "change.undo", "take one task back by a new commit"),
+    Entry("undo", "change.replay", "take one task back by a new commit"),
     Entry(
         "commit-by-task",
         "change.commit_by_task",
