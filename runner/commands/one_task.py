@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.inspect.status_document import describe_task_whole
-from runner.app.inspect.task_view import portrait
+from runner.app.inspect.task_view import describe_task_whole, portrait
 from runner.commands.catalogue import Command
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     from runner.app.inspect.causes import Cause
     from runner.app.inspect.task_inquiry import OneTask
     from runner.context.brief import Brief
-    from runner.report import documents
 else:
-    documents = lazy_module("runner.report.documents")
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
 
@@ -98,7 +95,7 @@ def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     asked = one_task(given, environ)
     cause = task_inquiry.explain(asked)
     if given.json:
-        said = documents.document(
+        said = document(
             "why",
             task=asked.id,
             status=asked.view.status(asked.id),
@@ -118,7 +115,7 @@ def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     causes = task_inquiry.explain_all(project)
     if given.json:
-        print(documents.document("why", causes=causes), end="")
+        print(document("why", causes=causes), end="")
         return ExitCode.OK
     for cause in causes:
         print("\n".join((*format_cause(cause), *_advice(cause))), end="\n\n")
@@ -173,7 +170,7 @@ def execute_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 
 def _document(id_: str, brief: Brief, mode: str) -> str:
-    return documents.document(
+    return document(
         "brief",
         task=id_,
         attempt=brief.attempt,

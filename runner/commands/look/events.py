@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.inspect.event_log import gist
+from runner.app.inspect.event_log import follow_log, gist, read_log
 from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode, encode
@@ -26,7 +26,6 @@ from runner.text.wording import moment, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.app.inspect import event_log
     from runner.commands.team import team_store
     from runner.config import paths
     from runner.journal.events import Record
@@ -39,7 +38,6 @@ else:
     build_queue = lazy_module("runner.team.build_queue")
     delivery_process = lazy_module("runner.outward.delivery_process")
     documents = lazy_module("runner.report.documents")
-    event_log = lazy_module("runner.app.inspect.event_log")
     event_outbox = lazy_module("runner.team.event_outbox")
     paths = lazy_module("runner.config.paths")
     store_engine = lazy_module("runner.team.store_engine")
@@ -255,10 +253,8 @@ def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     """Print the journal's records. Raises RunnerError where the journal is damaged."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.follow:
-        return _follow(
-            event_log.follow_log(project, given.task, after=given.after), as_json=given.json
-        )
-    records = event_log.read_log(project, given.task, after=given.after)
+        return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
+    records = read_log(project, given.task, after=given.after)
     if given.last is not None:
         records = iter(deque(records, max(0, given.last)))
     if given.json:
@@ -293,7 +289,7 @@ def _raw(record: Record) -> str:
 
 def _format_record(record: Record) -> str:
     task = display(record.task) or "-"
-    said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {event_log.gist(record)}"
+    said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {gist(record)}"
     return said.rstrip()
 
 
