@@ -63,14 +63,13 @@ def _run(words: list[str]) -> ExitCode:
     entry, rest = _entry(words)
     is_help = not {"-h", "--help"}.isdisjoint(rest)
     parser = _parser(entry, width=None if is_help else _ANY_WIDTH)
-    module = fill(parser, entry)
+    command = fill(parser, entry)
     if is_help:
         from runner.commands.help import hand_down_examples
 
         hand_down_examples(parser)
     arguments = parser.parse_args(rest)
-    code: ExitCode = module.execute(arguments, os.environ)
-    return code
+    return command.execute(arguments, os.environ)
 
 
 def _entry(words: list[str]) -> tuple[Entry, list[str]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import argparse
-    from types import ModuleType
+    from collections.abc import Callable, Mapping
+
+    from runner.errors import ExitCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,12 @@ TABLE = (
         shown=True,
     ),
     Entry("status", "look.status", "every task with its status, and what is next", shown=True),
-    Entry("show", "look.show", "one task: its plan, attempts, evidence and findings", shown=True),
-    Entry("why", "look.why", "why a task would run, waits or is blocked", shown=True),
+    Entry("show", "one_task", "one task: its plan, attempts, evidence and findings", shown=True),
+    Entry("why", "one_task", "why a task would run, waits or is blocked", shown=True),
     Entry("review", "answer.review", "everything that waits for you, numbered", shown=True),
     Entry("retry", "answer.approval", "have a blocked task tried again, now", shown=True),
     Entry("demo", "running.demo", "see it catch something, in seconds and offline", shown=True),
-    Entry("init", "running.init", "write a small working plan into this folder", shown=True),
+    Entry("init", "running.demo", "write a small working plan into this folder", shown=True),
     Entry(
         "doctor",
         "look.doctor",
@@ -51,7 +53,7 @@ TABLE = (
     ),
     Entry(
         "cancel",
-        "running.cancel",
+        "running.lease",
         "end one task's attempt in a run that is going on; keep its work",
     ),
     Entry("lease", "running.lease", "who builds this branch, on any machine; --take takes it"),
@@ -65,7 +67,7 @@ TABLE = (
         "change.replay",
         "the code as it was when a task had landed; --verify proves it all",
     ),
-    Entry("undo", "change.undo", "take one task back by a new commit"),
+    Entry("undo", "change.replay", "take one task back by a new commit"),
     Entry(
         "commit-by-task",
         "change.commit_by_task",
@@ -80,7 +82,7 @@ TABLE = (
     ),
     Entry(
         "verify-attestation",
-        "prove.verify_attestation",
+        "prove.verify",
         "whether this repository tells what a statement of a proof says; --run proves it again",
     ),
     Entry("artifacts", "running.artifacts", "what runs left, in bucket or folder: list, get, push"),
@@ -93,11 +95,15 @@ TABLE = (
         "one command for several tasks at once, each in its own tree",
     ),
     Entry("validate", "look.validate", "check the plan and say every mistake; runs nothing"),
-    Entry("lsp", "lsp", "the language server that editors start: mistakes, ids, statuses in place"),
+    Entry(
+        "lsp",
+        "running.mcp",
+        "the language server that editors start: mistakes, ids, statuses in place",
+    ),
     Entry("draft", "answer.draft", "a wish becomes tasks of the plan, which wait for your review"),
     Entry("serve", "running.serve", "the plan as a page: seen and answered in your browser"),
     Entry("bridge", "running.bridge", "issues of a forge become plans and proven pull requests"),
-    Entry("store", "team.store", "where a team's repositories, queue and events are kept"),
+    Entry("store", "team.team_store", "where a team's repositories, queue and events are kept"),
     Entry("repo", "team.repo", "the repositories that a team builds: added, tried, listed"),
     Entry("queue", "team.queue_builds", "builds for a team's workers: queued, shown, answered"),
     Entry("worker", "team.worker", "build what the team queued, one build at a time"),
@@ -108,17 +114,19 @@ TABLE = (
     Entry("list", "look.status", "tasks, one a line"),
     Entry("next", "look.status", "tasks that could start now"),
     Entry("graph", "look.graph", "the graph as text or as a picture"),
-    Entry("log", "look.log", "what happened, from the journal"),
+    Entry("log", "look.events", "what happened, from the journal"),
     Entry("events", "look.events", "what happened, an event a line: resumable, of a team, too"),
     Entry("stats", "look.stats", "builds, failures, waits, costs and proofs, counted"),
-    Entry("brief", "look.brief", "exactly what an implementer of a task is told"),
+    Entry("brief", "one_task", "exactly what an implementer of a task is told"),
     Entry("plan", "answer.plan", "how an agent means to build a task; nothing is executed"),
-    Entry("decide", "answer.decide", "write a decision into DECISIONS.md"),
+    Entry("decide", "answer.decisions", "write a decision into DECISIONS.md"),
     Entry(
-        "pattern", "answer.pattern", "the pattern library: list, search, accept a decision into it"
+        "pattern",
+        "answer.decisions",
+        "the pattern library: list, search, accept a decision into it",
     ),
     Entry("settings", "look.settings", "every setting, its value and where it came from"),
-    Entry("secret-scan", "files.secret_scan", "what in these files looks like a secret"),
+    Entry("secret-scan", "files.secrets", "what in these files looks like a secret"),
     Entry("secrets", "files.secrets", "what the secret scan lets pass; who was lent which secret"),
     Entry(
         "staged-write", "files.staged_write", "a write by hand: diff, then apply, edit or reject"
@@ -140,14 +148,28 @@ SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
 """Words of other tools, and the command that does it here."""
 
 
-def fill(parser: argparse.ArgumentParser, entry: Entry) -> ModuleType:
-    """Give a parser what a command takes, and its examples; gives the module that executes it.
+class Command(NamedTuple):
+    """What a module has for each of several commands."""
 
-    Commands of one module are told apart by `called`, in the parser and in what it reads.
+    examples: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    execute: Callable[[argparse.Namespace, Mapping[str, str]], ExitCode]
+
+
+def fill(parser: argparse.ArgumentParser, entry: Entry) -> Command:
+    """Give a parser what a command takes, and its examples; gives what executes it.
+
+    A module of several commands has them as COMMANDS; where they differ in a little alone, they
+    are told apart by `called`, in the parser and in what it reads.
     """
     module = import_module(f"runner.commands.{entry.module}")
-    examples = module.EXAMPLES
-    parser.epilog = examples if isinstance(examples, str) else examples[entry.name]
+    if hasattr(module, "COMMANDS"):
+        command: Command = module.COMMANDS[entry.name]
+    else:
+        examples = module.EXAMPLES
+        examples = examples if isinstance(examples, str) else examples[entry.name]
+        command = Command(examples, module.arguments, module.execute)
+    parser.epilog = command.examples
     parser.set_defaults(called=entry.name)
-    module.arguments(parser)
-    return module
+    command.arguments(parser)
+    return command

@@ -1,19 +1,29 @@
-"""How commands about one task begin: its flags, and the project, view and task behind them."""
+"""`runner show`, `why` and `brief`: one task whole, why it stands as it does, what it is told."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.inspect.task_view import describe_task_whole, portrait
+from runner.commands.catalogue import Command
+from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.project import Project
+from runner.report.documents import document
+from runner.report.table import table
+from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from runner.app.inspect import task_inquiry
+    from runner.app.inspect.causes import Cause
     from runner.app.inspect.task_inquiry import OneTask
+    from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
 
@@ -35,3 +45,160 @@ def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
     """The task of these flags. Raises RunnerError for an id that no task has."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     return task_inquiry.find_one_task(project, given.id)
+
+
+_SHOW = """\
+examples:
+  runner show TASK-003
+  runner show 3 -v        with commits, trees and digests in full
+  runner show 3 --json
+"""
+
+
+def show_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner show` takes."""
+    add_arguments(parser)
+    add_verbose(parser)
+
+
+def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show the task. Raises RunnerError for an id that no task has."""
+    asked = one_task(given, environ)
+    task, view, story = asked.task, asked.view, task_inquiry.load_story(asked)
+    if given.json:
+        print(redact(document("task", **describe_task_whole(asked, story))), end="")
+    else:
+        lines = portrait(task, view, story.past, story.report, digests=given.verbose)
+        sys.stdout.write(redact("\n".join(lines)) + "\n")
+    return ExitCode.OK
+
+
+_WHY = """\
+examples:
+  runner why TASK-003
+  runner why 3 --json
+  runner why                everything that does not go on by itself
+"""
+
+
+def why_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner why` takes."""
+    add_arguments(parser, needed=False)
+
+
+def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Say why. Raises RunnerError for an id that no task has."""
+    from runner.app.inspect.causes import format_cause
+
+    if given.id is None:
+        return _explain_all(given, environ)
+    asked = one_task(given, environ)
+    cause = task_inquiry.explain(asked)
+    if given.json:
+        said = document(
+            "why",
+            task=asked.id,
+            status=asked.view.status(asked.id),
+            reason=asked.view.states[asked.id].reason,
+            cause=cause,
+            roots=list(dict.fromkeys(root.task for root in cause.roots)),
+        )
+        print(said, end="")
+    else:
+        print("\n".join((*format_cause(cause), *_advice(cause))))
+    return ExitCode.OK
+
+
+def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    from runner.app.inspect.causes import format_cause
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    causes = task_inquiry.explain_all(project)
+    if given.json:
+        print(document("why", causes=causes), end="")
+        return ExitCode.OK
+    for cause in causes:
+        print("\n".join((*format_cause(cause), *_advice(cause))), end="\n\n")
+    if not causes:
+        print("nothing stands in the way: runner status says what is next")
+    return ExitCode.OK
+
+
+def _advice(cause: Cause) -> Iterator[str]:
+    """What a person can do, said once for each thing to do."""
+    by_advice: dict[str, list[str]] = {}
+    for root in cause.roots:
+        if root.next:
+            by_advice.setdefault(root.next, []).append(root.task)
+    if by_advice:
+        yield ""
+    for advice, tasks in by_advice.items():
+        about = f"  ({', '.join(tasks)})" if tasks != [cause.task] else ""
+        yield f"next: {advice}{about}"
+
+
+_BRIEF = """\
+examples:
+  runner brief TASK-003                 the brief; what its parts cost on standard error
+  runner brief 3 --parts                only what its parts cost, in tokens
+  runner brief 3 --json
+"""
+
+
+def brief_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner brief` takes."""
+    add_arguments(parser)
+    parser.add_argument("--parts", action="store_true", help="only the tokens of each part")
+
+
+def execute_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the brief, made by the very code that makes a run's."""
+    asked = one_task(given, environ)
+    made = task_inquiry.next_brief(asked)
+    brief = made.brief
+    if given.json:
+        print(_document(asked.id, brief, made.mode), end="")
+        return ExitCode.OK
+    if given.parts:
+        print(_format_sizes(brief), end="")
+    else:
+        sys.stdout.write(brief.text.rstrip("\n") + "\n")
+        sys.stdout.flush()
+        print(_format_sizes(brief), end="", file=sys.stderr)
+    _warn(brief)
+    return ExitCode.OK
+
+
+def _document(id_: str, brief: Brief, mode: str) -> str:
+    return document(
+        "brief",
+        task=id_,
+        attempt=brief.attempt,
+        mode=mode,
+        task_type=brief.kind,
+        patterns=[pattern.id for pattern in brief.patterns],
+        searched=brief.searched,
+        skills=list(brief.skills),
+        tokens=brief.tokens,
+        parts=[part._asdict() for part in brief.parts],
+        warnings=list(brief.warnings),
+        text=brief.text,
+    )
+
+
+def _format_sizes(brief: Brief) -> str:
+    """What each part costs, and the whole."""
+    rows = [(part.name, str(part.tokens)) for part in brief.parts]
+    return table(("PART", "TOKENS"), [*rows, ("all", str(brief.tokens))])
+
+
+def _warn(brief: Brief) -> None:
+    for one in brief.warnings:
+        print(f"warning: {display(one.path)}:{one.line}: {display(one.message)}", file=sys.stderr)
+
+
+COMMANDS = {
+    "show": Command(_SHOW, show_arguments, execute_show),
+    "why": Command(_WHY, why_arguments, execute_why),
+    "brief": Command(_BRIEF, brief_arguments, execute_brief),
+}

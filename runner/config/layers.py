@@ -156,6 +156,7 @@ def _read(path: Path) -> bytes:
             raise OSError(None, "it is no file")
         if found.st_size > _MOST_BYTES:
             raise OSError(None, f"it is larger than {_MOST_BYTES} bytes")
+        # Of a regular file one call gives all that there is: read(2) falls short at its end alone.
         return os.read(descriptor, _MOST_BYTES)
     finally:
         os.close(descriptor)
@@ -164,6 +165,7 @@ def _read(path: Path) -> bytes:
 # --- positions ------------------------------------------------------------------------
 
 
+# Bare keys, and keys in the quotes of either kind of string (TOML 1.0.0, "Keys").
 _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
 _HEADER = regex(rf"^[ \t]*\[\[?[ \t]*({_DOTTED})[ \t]*\]")

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.config.layers import PREFIX, Layer, Origin, line_of
+from runner.config.sizes import amount_of
 from runner.config.stack import parse_toml
-from runner.config.values import GATE_KEYS, Merged, amount_of, flag_of, tightest
+from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module

@@ -57,7 +57,8 @@ from runner.config.setting_types import (
     tool_name,
     variable_name,
 )
-from runner.config.values import GATE_KEYS, with_names
+from runner.config.sizes import with_names
+from runner.config.values import GATE_KEYS
 from runner.model import Network
 from runner.text.wording import nearest
 

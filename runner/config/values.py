@@ -5,17 +5,13 @@ Servers of the Model Context Protocol, whose tools a model may call.
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from runner.config.layers import Layer, Origin
 from runner.config.shell_rules import Permission, Permit
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.lazy_pattern import regex
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
@@ -199,74 +195,3 @@ class SecretSource:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"
-
-
-_SIZE = regex(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])i?B?|B)?", re.IGNORECASE)
-_UNITS = "kmgt"
-_UNIT = 1024
-_SHOWN = ((4, "TB"), (3, "GB"), (2, "MB"))
-_LEAST_MEMORY = _UNIT**2
-"""No program starts with less, so that a number alone is a unit forgotten."""
-_MOST_PORTS = 65535
-
-
-def bytes_of(text: str) -> int | None:
-    """The bytes that a text means; `None` where it means none."""
-    amount = amount_of(text)
-    return int(amount) if amount else None
-
-
-@lru_cache(maxsize=256)
-def amount_of(text: str) -> float | None:
-    """How much of something a text means, 0 too; `None` where it is neither number nor size."""
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
-        return None
-    power = _UNITS.index(found[2].casefold()) + 1 if found[2] else 0
-    amount = float(found[1]) * _UNIT**power
-    return amount if math.isfinite(amount) else None
-
-
-def format_size(amount: float) -> str:
-    """An amount for a person: `2`, `4GB`."""
-    fitting = ((power, unit) for power, unit in _SHOWN if amount >= _UNIT**power)
-    power, unit = next(fitting, (0, ""))
-    return f"{amount / _UNIT**power:g}{unit}"
-
-
-def explain_lacking(name: str, amount: str) -> str:
-    """What the amount of a scarce thing would have to be, where it is not; else empty.
-
-    `name` as `Resource` has it, casefolded: memory is a size, and a port a number of its own.
-    """
-    if name == "memory":
-        size = bytes_of(amount)
-        return "" if size and size >= _LEAST_MEMORY else "a size with its unit, such as 4GB"
-    if name == "port":
-        known = amount.isdecimal() and 0 < int(amount[:9]) <= _MOST_PORTS
-        return "" if known else f"a port, 1 to {_MOST_PORTS}"
-    return "a number, or a size such as 4GB" if amount_of(amount) is None else ""
-
-
-def with_names(table: object) -> object:
-    """A table of scarce things, each amount with its name beside it, as `parse_supply` reads them.
-
-    Raises ValueError where one name is in it twice, in two spellings.
-    """
-    if not isinstance(table, dict):
-        return table
-    names = [str(name).strip().casefold() for name in table]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"must name each thing once, and has {twice[0]} twice")
-    return {name: (str(name), amount) for name, amount in table.items()}
-
-
-def parse_supply(pair: tuple[str, object]) -> str:
-    """How much there is of a scarce thing; raises ValueError for what is no amount of it."""
-    name, amount = pair
-    text = str(amount).strip()
-    lacks = explain_lacking(name.strip().casefold(), "" if isinstance(amount, bool) else text)
-    if lacks:
-        raise ValueError(f"must be {lacks}, not {amount!r}")
-    return text

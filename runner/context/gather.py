@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.decisions import PATH as DECISIONS
 from runner.context.decisions import decisions_for, read_decisions
-from runner.context.import_neighbours import count_shared_folders
 from runner.context.skills import Skills, skills_of
 from runner.context.tree import Tree
 from runner.context.visibility import CHARACTERS_A_TOKEN
@@ -244,7 +243,11 @@ def file_index(
         folder, _, name = path.rpartition("/")
         if folder not in folders:
             folders[folder] = _IN_PATH * len({*said.findall(folder.casefold())}) + max(
-                (count_shared_folders(path, seed) for seed in given[:_MOST_SEEDS]), default=0
+                (
+                    import_neighbours.count_shared_folders(path, seed)
+                    for seed in given[:_MOST_SEEDS]
+                ),
+                default=0,
             )
         score = folders[folder] + _IN_PATH * len({*said.findall(name.casefold())})
         score += _IN_NAMES * len({*said.findall(outlines[path].names.casefold())})

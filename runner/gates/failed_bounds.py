@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.config.values import format_size
+from runner.config.sizes import format_size
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Network

@@ -18,6 +18,8 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A count that is left out is 1 (GNU diffutils, "Detailed Description of Unified Format"). Nine
+# digits: a number is read into memory before anything is known of it.
 _HUNK = regex(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_NEWLINE = b"\\"
 _BEYOND_TEXT = (
@@ -122,11 +124,14 @@ def _is_in(before: bytes, hunks: Sequence[_Hunk]) -> bool:
 
 def _split(text: bytes) -> list[bytes]:
     """Lines with their ends, where only LF ends a line."""
+    # bytes.splitlines would end a line at a lone CR, too, where diff and git see one line.
     return re.findall(rb"[^\n]*\n|[^\n]+\Z", text)
 
 
 def _hunk_start(hunk: _Hunk) -> int:
     """The index at which a hunk says it begins."""
+    # An empty range is named by the line just before it, 0 at the begin of a file (POSIX.1-2017,
+    # diff, "Diff -u Output Format").
     return hunk.start - 1 if hunk.old else hunk.start
 
 
@@ -244,6 +249,8 @@ def _hunk(lines: list[bytes], position: int, number: int) -> tuple[_Hunk, int]:
     hunk = _Hunk(number, position + 1, int(header[1]))
     old, new = (int(count) if count else 1 for count in (header[2], header[4]))
     at = position + 1
+    # The counts end a hunk, never what its lines look like: a removed line `-- a` is written as
+    # `--- a`, which is how the head of another file begins.
     while len(hunk.old) < old or len(hunk.new) < new:
         at = _line(lines, at, hunk)
     if (len(hunk.old), len(hunk.new)) != (old, new):
@@ -269,6 +276,8 @@ def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
         counts = f"after {len(hunk.old)} old and {len(hunk.new)} new lines"
         raise _make_malformed_error(hunk.number, at, f"it ends {counts}, before its header says")
     after = at + 1
+    # It is about the line above it, and its words are translated: only the backslash counts (GNU
+    # diffutils, "Incomplete Lines").
     if after < len(lines) and lines[after].startswith(_NO_NEWLINE):
         text = text.removesuffix(b"\n")
         after += 1

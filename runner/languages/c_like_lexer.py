@@ -10,6 +10,8 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# A comment that is never closed reaches to the end of the file, a string that is not to that of its
+# line: one lost quote must not hide all that follows.
 PLAIN = (
     r"//[^\n]*|/\*.*?(?:\*/|\Z)"
     r'|"(?:\\.|[^"\\\n])*"?'

@@ -22,6 +22,7 @@ from runner.model import Block, Contract, GateSpec, Severity, Spec, Task, TestCo
 from runner.model.codec import Codec, Shape, usual_values
 from runner.plan import outline
 from runner.plan.diagnostic import Problem
+from runner.plan.digest import decode_digests, encode_digests
 from runner.plan.outline import (
     Cut,
     Kept,
@@ -35,7 +36,7 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from runner.plan import document, markdown, plain_sections
@@ -299,19 +300,6 @@ def decode_known_sections(content: object) -> list[KnownSection]:
         return [read(row, ()) for row in content] if isinstance(content, list) else []
     except _ODD:
         return []
-
-
-def encode_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
-    """Both digests of tasks, by those of their sections, as JSON values."""
-    return {digest: (spec.what, spec.proof) for digest, spec in specs.items()}
-
-
-def decode_digests(content: object) -> dict[str, Spec]:
-    """The same from JSON values; none when they are not of this shape."""
-    try:
-        return {digest: Spec(what, proof) for digest, (what, proof) in content.items()}  # type: ignore[attr-defined]  # of any other shape it is an odd one
-    except _ODD:
-        return {}
 
 
 # --- whole sections -------------------------------------------------------------------

@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from runner.config.values import amount_of, explain_lacking
+from runner.config.sizes import amount_of, explain_lacking
 from runner.lazy_pattern import regex
 from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Status
 from runner.model.task import PRIORITIES

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.config.values import format_size
+from runner.config.sizes import format_size
 from runner.lazy_dataclass import dataclass
 from runner.process.platform import process
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.registries import Registries
-from runner.config.values import bytes_of
+from runner.config.sizes import bytes_of
 from runner.lazy_dataclass import dataclass
 from runner.process.platform import count_running
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
+# The exits of a shell for a program that is not there (POSIX.1-2017, XCU 2.8.2), and of timeout(1)
+# for one that took too long.
 NOT_FOUND = 127
 TIMED_OUT = 124
 
@@ -24,6 +26,8 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
     """The executable that `name` means on this PATH; relative entries do not count."""
     if os.sep in name:
         return Path(name) if _executable(name) else None
+    # An empty entry is the folder that one stands in (POSIX.1-2017, XBD 8.3, PATH): in a clone that
+    # would be the clone's own `git`.
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         path = f"{folder}/{name}"
         if folder.startswith("/") and _executable(path):
@@ -32,6 +36,7 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def _executable(path: str) -> bool:
+    # A folder has the same bit, for searching it (path_resolution(7)).
     return os.access(path, os.X_OK) and not os.path.isdir(path)  # noqa: PTH112 - a hot path
 
 
@@ -155,6 +160,8 @@ def fetch_environment(folder: str) -> dict[str, str]:
 
 def _interpreter() -> Iterable[Path]:
     """The running interpreter and this package, which gates of ours are started from."""
+    # A virtual environment has the first, and the Python that it was made from the second (PEP
+    # 405): its standard library lies there.
     yield Path(sys.prefix)
     yield Path(sys.base_prefix)
     yield Path(os.path.realpath(sys.executable)).parent

@@ -38,6 +38,7 @@ class WorkerProcess:
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # A pipe that nobody reads is full after 64 KiB, and the child stops there (pipe(7)).
             stderr=subprocess.DEVNULL,
             env=dict(env),
             cwd="/",

@@ -46,7 +46,12 @@ class LandedCommit:
 def find_landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iterator[LandedCommit]:
     """What commits tell of tasks, newest first; `limit` counts all commits looked at."""
     ours = ("--fixed-strings", "--grep=Task: ", "--grep=Checked: ")
+    # With --grep git counts the commits that fit, not those it has looked at (git-log(1), "Commit
+    # Limiting"): a limit on the time that this takes can only stand without it.
     many = (f"--max-count={limit}",) if limit else ours
+    # A NUL ends each entry (-z): a message may hold any other byte. What a person has set for their
+    # own eyes (log.decorate, log.showSignature, notes.displayRef: git-config(1)) would put lines of
+    # its own between ours.
     out = git.run(
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),

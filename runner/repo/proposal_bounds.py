@@ -7,7 +7,7 @@ import stat
 import unicodedata
 from typing import TYPE_CHECKING, Self
 
-from runner.config.values import bytes_of, format_size
+from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex

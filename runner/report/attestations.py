@@ -33,6 +33,8 @@ WHAT, PROOF, TOLD = "spec/what", "spec/proof", "told-in"
 """Names of what a task's proof was configured by, and of the commit that tells it."""
 RESULTS = ("PASSED", "WARNED", "FAILED")
 _HEX = re.compile(r"[0-9a-f]+")
+# Git names an object by SHA-1, or by SHA-256 in a repository of that format
+# (gitrepository-layout(5); in-toto, spec/v1/digest_set).
 _LENGTHS = {"sha256": (64,), "gitCommit": (40, 64), "gitTree": (40, 64)}
 
 

@@ -157,6 +157,7 @@ def _result(one: Result, index: int) -> Object:
 
 def _place(one: Result) -> Object:
     place: Object = {"artifactLocation": {"uri": _uri(one.path)}}
+    # A region of text begins with its line; a column alone is no place (SARIF 2.1.0, 3.30).
     if one.line > 0:
         region: Object = {"startLine": one.line}
         if one.column > 0:

@@ -75,6 +75,7 @@ def _bash(commands: Sequence[Known]) -> Iterator[str]:
     yield "  fi"
     yield "}"
     yield '_runner_ids() { "${COMP_WORDS[0]}" completion ids 2>/dev/null; }'
+    # With `filenames` bash puts a slash behind a folder and escapes blanks (bash(1), complete).
     yield "complete -o filenames -F _runner runner"
 
 
@@ -138,6 +139,7 @@ def _zsh_flag(flag: Flag) -> str:
     value = ""
     if flag.takes:
         value = f":{flag.takes}:{_zsh_action(flag.takes, flag.choices)}"
+    # The star lets it be given again (zshcompsys(1), `_arguments`).
     return _quote(f"*{flag.name}[{said}]{value}")
 
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.config.values import amount_of, format_size
+from runner.config.sizes import amount_of, format_size
 from runner.implementers.registry import choose
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding

@@ -14,8 +14,9 @@ from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import describe_waiting
 from runner.app.inspect.event_log import read_log
-from runner.app.inspect.status_document import describe_status, describe_task_whole
+from runner.app.inspect.status_document import describe_status
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_view import describe_task_whole
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.errors import RunnerError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.run_parts import sandbox_of
 from runner.app.prove.publish import errand
 from runner.config.paths import Places
-from runner.config.values import bytes_of
+from runner.config.sizes import bytes_of
 from runner.errors import RunnerError
 from runner.process.sandbox import explain_opening
 from runner.repo.clone import CloneCache

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000
 """Letters, bytes, or bits of a number, of a constant that is computed."""
+# No power among them: what `9 ** 9 ** 9` comes to is not bounded by the size of its sides.
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -24,6 +25,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 _FILLED = regex(r"%([^A-Za-z%]*)")
 _WIDTH = regex(r"[0-9]+")
+# The largest double has 309 digits before its point (sys.float_info.max_10_exp is 308).
 _LONGEST_FLOAT = 400
 """Letters of a float written out by `%f` before its point, or less."""
 
@@ -67,6 +69,8 @@ def _filled_size(pattern: str | bytes, value: object) -> int:
     """The most that `pattern % value` comes to: widths and precisions are part of it."""
     text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
     given = [found[1] for found in _FILLED.finditer(text)]
+    # A `*` takes the width from the values, a name in brackets picks one of them any number of
+    # times (Python, "printf-style String Formatting"): what is written tells no size then.
     if any("*" in one or "(" in one for one in given):
         raise TooLarge
     widths = sum(int(number) for one in given for number in _WIDTH.findall(one))
@@ -77,6 +81,7 @@ def _written_size(value: object) -> int:
     """The most letters in which a plain constant is written: an escaped letter takes ten."""
     match value:
         case str() | bytes():
+            # U+10FFFF is ten letters for `%r` and `%a`: `\U0010ffff`.
             return 10 * len(value)
         case int():
             return value.bit_length() + 1

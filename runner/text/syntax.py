@@ -151,6 +151,7 @@ def _number(node: ast.AST | None) -> int | None:
 
 def _filled(text: str, values: object) -> str:
     """`text % values`, of plain `%s` alone: a width would make any length of it."""
+    # `%999999999s` pads to any width that it names.
     if re.search(r"%(?!s)", text):
         raise ValueError
     return text % values

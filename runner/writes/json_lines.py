@@ -36,6 +36,9 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
     if not records:
         return
     text = "".join(_line(record) for record in records).encode()
+    # With O_APPEND the kernel finds the end anew for every write (open(2)), wherever another
+    # process has it by then. The lock is for what it does not do: to look for a torn end and cut
+    # it.
     descriptor = open_beneath(root, path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -49,6 +52,8 @@ def read_lines(root: Path, path: str) -> Lines:
     content = read_beneath(root, path) or b""
     records: list[Mapping[str, object]] = []
     damaged: list[int] = []
+    # A line is never cut by one of its own letters: bytes are split at CR and LF alone, and JSON
+    # writes both as escapes within a text (RFC 8259, 7).
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         record = _record(line)
         if record is not None:

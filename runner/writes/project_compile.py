@@ -109,6 +109,7 @@ def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tu
         tool = command.line.split(maxsplit=1)[0] if command.line.strip() else ""
         if about and "{file}" in command.line:
             jobs += [
+                # A path is a proposal's: quoted it is one word to the shell, whatever stands in it.
                 Job(tool, command.line.replace("{file}", shlex.quote(path)), "", (path,))
                 for path in about
             ]
@@ -188,9 +189,11 @@ def _output(ran: Ran) -> str:
         return log.read(_READ).decode("utf-8", "replace")
 
 
+# tsc where its output is no terminal, and MSBuild.
 _PARENTHESES = regex(
     r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"
 )
+# What most write (GNU Coding Standards, "Formatting Error Messages").
 _COLONS = regex(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
 _RUSTC = regex(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
 _RUSTC_ERROR = regex(r"error(?:\[E\d+\])?: .*")

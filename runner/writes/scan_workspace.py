@@ -267,6 +267,8 @@ def sweep(folder: Path) -> None:
         return
     for name in names:
         owner = name.partition("-")[0]
+        # A number that somebody else has by now (numbers start anew at pid_max, proc(5)) leaves
+        # these copies to a later sweep: kept too long they cost some space, gone too early a scan.
         if owner.isdecimal() and not is_there(int(owner)):
             _remove(folder / name)
 

@@ -136,6 +136,8 @@ class Staging:
     def settle(self, staged: Staged, fate: str) -> None:
         """Forget a proposal that is decided, but for what it was and what became of it."""
         with self._lock():
+            # In this order: who dies between the two has a proposal that waits still, and is asked
+            # once more; the other way round nobody could tell what became of it.
             self._remember(staged, fate)
             self._forget(_folder_of(staged), {staged.path})
 
@@ -201,6 +203,8 @@ class Staging:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
+        # The kernel lets go of it with the descriptor (flock(2)), however this process ends. The
+        # file stays: were it removed, two could each hold a lock on a file of this name.
         descriptor = open_beneath(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -256,6 +260,7 @@ def _folder_of(staged: Staged) -> str:
 
 
 def _folder(task: str, attempt: int) -> str:
+    # An id is the plan's: one with a slash or two dots in it must not say where its folder is.
     name = task if _PLAIN.fullmatch(task) else digest_of(task.encode()).removeprefix("sha256:")
     return f"{STAGED}/{name}/{int(attempt)}"
 

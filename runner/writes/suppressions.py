@@ -61,6 +61,8 @@ def _shapes() -> tuple[_Shape, ...]:
     )
 
 
+# The expression of PEP 263. In a codec such as `utf-7` what a reader takes for a comment is
+# code.
 _CODEC = regex(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
 _TEST_PATH = regex(r"(^|/)(tests?|__tests__|spec)/|(^|/)test_|_test\.|\.(test|spec)\.")
 _TEST = regex(

@@ -7,7 +7,7 @@ import pytest
 from built import build, copy, opened_at
 from workplace import NO_PROOF, PASSES, a_task
 
-from runner.app.build.build import apply_directives
+from runner.app.build.build_run import apply_directives
 from runner.app.build.session import Session
 from runner.app.change.commit_writes import CommitRequest, commit_by_task
 from runner.app.change.file_owners import BlameRequest, blame, check_map, find_owners, propose_rows

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.app.build.session import Session
 from runner.errors import ExitCode, RunnerError
-from runner.history.commits_by_task import Sight, group_writes
 from runner.lazy_dataclass import dataclass
-from runner.model import Status
+from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree
 from runner.repo.read import Repository
@@ -17,14 +17,16 @@ from runner.run.landing.git_locks import bring_index, move_branch
 from runner.run.landing.manual_commit import find_kept_landings
 from runner.run.selection import find_id
 from runner.writes.log import Fate, WriteLog
+from runner.writes.safe_io import mode_beneath, read_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from runner.history.commits_by_task import Group, Grouped
     from runner.journal.task_state import TaskState
     from runner.model import Task
     from runner.project import Project
+    from runner.writes.log import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,203 @@ def _message(known: TaskState, group: Group, task: Task | None, *, proven: bool)
     else:
         trailers = (("Task", group.task), ("Attempt", str(group.attempt)))
     return build_message(first, "", trailers)
+
+
+_PLAIN = 0o100644
+_EXECUTABLE = 0o100755
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one commit is to hold."""
+
+    task: str
+    attempt: int
+    run: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The commits in their order, and what is left as it is, with the reason."""
+
+    groups: tuple[Group, ...]
+    left: tuple[tuple[str, str], ...] = ()
+    joined: tuple[tuple[str, str], ...] = ()
+    """Paths of which a task's own bytes are gone, and the later task whose commit holds both."""
+    shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Paths that several tasks wrote, and these in the order of their writes."""
+
+    def alone(self, task: str, needed: Collection[str]) -> Grouped:
+        """One task's commit by itself; `needed` are the tasks that it depends on.
+
+        Raises RunnerError (exit 6): it would come before one of these, or without a file of its
+        own that another task wrote, too.
+        """
+        for path, tasks in self.shared:
+            if task in tasks:
+                others = ", ".join(one for one in tasks if one != task)
+                raise _make_torn_error(task, f"{others} wrote {path}, too")
+        groups = tuple(one for one in self.groups if one.task == task)
+        before = ", ".join(one.task for one in self.groups if one.task in needed)
+        if groups and before:
+            raise _make_torn_error(task, f"it depends on {before}, which comes first")
+        return Grouped(groups, self.left)
+
+
+def _make_torn_error(task: str, why: str) -> RunnerError:
+    return RunnerError(
+        f"{task} cannot be committed by itself: {why}; nothing was committed",
+        hint="runner commit-by-task commits all that is logged, one commit a task, in their order",
+        code=ExitCode.CONFLICT,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a path is in HEAD and in the real tree."""
+
+    root: Path
+    repository: Repository
+    head: str | None
+    """The commit that is checked out."""
+    landings: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """The commits above it, by task and attempt, that landings without a commit are kept as."""
+
+    def read_committed(self, path: str) -> bytes | None:
+        """The bytes in HEAD."""
+        return self.repository.blob(self.head, path) if self.head else None
+
+    def work_tree_content(self, path: str) -> bytes | None:
+        """The bytes in the tree."""
+        return read_beneath(self.root, path)
+
+    def mode(self, path: str) -> int:
+        """The mode in the tree, as git records it."""
+        found = mode_beneath(self.root, path)
+        return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
+
+    def read_kept(self, write: Written) -> bytes | None:
+        """The bytes of a write that another one has replaced since, where its landing is kept."""
+        commit = self.landings.get((write.task, write.attempt))
+        found = self.repository.blob(commit, write.path) if commit else None
+        return found if found is not None and digest_of(found) == write.after else None
+
+    def is_committed(self, write: Written) -> bool:
+        """Whether the runner landed it on the branch itself."""
+        landed = bool(write.commit and write.attempt)
+        return landed and write.commit not in self.landings.values()
+
+
+@dataclass(slots=True)
+class _Collected:
+    changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    writes: dict[str, Written] = field(default_factory=dict)
+    left: list[tuple[str, str]] = field(default_factory=list)
+    joined: list[tuple[str, str]] = field(default_factory=list)
+    shared: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+
+
+def group_writes(writes: Iterable[Written], sight: Sight, place: Callable[[str], int]) -> Grouped:
+    """Group what is logged, in the tree and in no commit; `place` is a task's in the order.
+
+    A file that somebody edited since is left alone. Of a file that two tasks wrote each gets its
+    own bytes, where they are still at hand; else the later one gets both.
+    """
+    found = _Collected()
+    for path, chain in _chains(writes).items():
+        pending = _find_pending(path, chain, sight, found)
+        _collect(path, pending, sight, found)
+    order = _order(found, place)
+    return Grouped(
+        groups=tuple(_group(task, found) for task in order),
+        left=tuple(found.left),
+        joined=tuple(found.joined),
+        shared=tuple(found.shared),
+    )
+
+
+def _chains(writes: Iterable[Written]) -> Mapping[str, list[Written]]:
+    """The writes of each path in their order, those that were dropped left out."""
+    found: dict[str, list[Written]] = {}
+    for write in writes:
+        if write.fate is not Fate.DROPPED:
+            found.setdefault(write.path, []).append(write)
+    return found
+
+
+def _find_pending(
+    path: str, chain: Sequence[Written], sight: Sight, found: _Collected
+) -> Sequence[Written]:
+    """The writes of a path that HEAD does not have yet, up to the one that the tree is at.
+
+    A later one was taken back (undo, replay); a tree that no write left is a person's.
+    """
+    committed, working = _digest(sight.read_committed(path)), _digest(sight.work_tree_content(path))
+    if committed == working or sight.is_committed(chain[-1]):
+        return ()
+    last = next((n for n in reversed(range(len(chain))) if chain[n].after == working), None)
+    if last is None:
+        found.left.append((path, "changed since its last logged write"))
+        return ()
+    for number in range(last, -1, -1):
+        if chain[number].before == committed:
+            return chain[number : last + 1]
+    found.left.append((path, "HEAD has another file than any logged write began from"))
+    return ()
+
+
+def _collect(path: str, pending: Sequence[Written], sight: Sight, found: _Collected) -> None:
+    tasks = tuple(dict.fromkeys(write.task for write in pending))
+    if len(tasks) > 1:
+        found.shared.append((path, tasks))
+    before = sight.read_committed(path)
+    for number, write in enumerate(pending):
+        last = number == len(pending) - 1
+        after = sight.work_tree_content(path) if last else sight.read_kept(write)
+        later = [one.task for one in pending[number + 1 :]]
+        if write.task in later:  # its commit comes after theirs, with its last bytes
+            continue
+        if later and after is None and write.after:
+            found.joined.append((path, later[0]))
+            continue
+        mode = int(write.mode, 8) if write.mode.isdigit() else _PLAIN
+        mode = sight.mode(path) if last and after is not None else mode
+        found.changes[write.task, path] = _change(path, before, after, mode)
+        newest = found.writes.get(write.task, write)
+        found.writes[write.task] = max(newest, write, key=lambda one: (one.attempt, one.time))
+        before = after
+
+
+def _change(path: str, before: bytes | None, after: bytes | None, mode: int) -> Change:
+    action = Action.CREATE if before is None else Action.DELETE if after is None else Action.MODIFY
+    return Change(
+        path=path,
+        action=action,
+        mode=0 if after is None else mode,
+        before=_digest(before) or None,
+        after=_digest(after) or None,
+        content=after,
+    )
+
+
+def _digest(content: bytes | None) -> str:
+    """As the write log says it: empty for no file."""
+    return "" if content is None else digest_of(content)
+
+
+def _order(found: _Collected, place: Callable[[str], int]) -> list[str]:
+    """Tasks in dependency order; where their writes of one file say otherwise, as logged."""
+    logged = list(dict.fromkeys(task for task, _ in found.changes))
+    wanted = sorted(found.writes, key=place)
+    for path in {path for _, path in found.changes}:
+        own = [task for task, at in found.changes if at == path]
+        if sorted(own, key=wanted.index) != own:
+            return sorted(logged, key=lambda task: found.writes[task].time)
+    return wanted
+
+
+def _group(task: str, found: _Collected) -> Group:
+    write = found.writes[task]
+    changes = tuple(change for (owner, _), change in found.changes.items() if owner == task)
+    return Group(task, write.attempt, write.run, changes)

@@ -9,6 +9,7 @@ from runner.model import Network, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
 from runner.plan.task_types import kind_of
+from runner.report.documents import grade_part
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
 from runner.text.wording import count_words, finding_lines, moment, name_attempt, plural, short
@@ -16,7 +17,7 @@ from runner.text.wording import count_words, finding_lines, moment, name_attempt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.app.inspect.task_inquiry import TaskHistory
+    from runner.app.inspect.task_inquiry import OneTask, TaskHistory, TaskStory
     from runner.app.inspect.view import View
     from runner.journal.evidence import Evidence
     from runner.journal.task_state import TaskState
@@ -234,3 +235,48 @@ def _format_held_work(known: TaskState) -> Iterator[str]:
 def _decisions(past: TaskHistory) -> Iterator[str]:
     for one in past.decisions:
         yield f"DECISION-{one.number:03d}: {display(one.decision.title)}"
+
+
+def describe_task_whole(asked: OneTask, story: TaskStory) -> dict[str, object]:
+    """The content of the document `task`."""
+    task, view = asked.task, asked.view
+    known = view.states[task.id]
+    outlined = next(one for one in view.tasks if one.id == task.id)
+    return {
+        "task": task,
+        "detectedType": format_task_type(task) or None,
+        "status": known.status,
+        "note": view.note(outlined),
+        "reason": known.reason,
+        "ready": view.is_ready(outlined),
+        "waitsFor": view.waits_for(outlined),
+        "attempts": story.past.attempts,
+        "attemptsInRow": known.attempts_in_row,
+        "findings": list(known.findings),
+        "evidence": _describe_evidence(view, task),
+        **grade_part(view.grades.get(task.id)),
+        "draft": known.draft,
+        "held": known.held,
+        "report": story.report or None,
+        "decisions": story.past.decisions,
+    }
+
+
+def _describe_evidence(view: View, task: Task) -> dict[str, object] | None:
+    """What DONE rests on, and whether it is about the task as it is written now."""
+    known = view.states[task.id]
+    evidence = evidence_of(known)
+    if evidence is None:
+        return None
+    return {
+        "standing": evaluate_standing(known, task.spec),
+        "verified": evidence.verified,
+        "commit": evidence.commit,
+        "tree": evidence.tree,
+        "spec": evidence.spec,
+        "doneAt": evidence.done_at,
+        "proofs": evidence.proofs,
+        "coverage": evidence.coverage,
+        "patterns": evidence.patterns,
+        "record": evidence.record,
+    }

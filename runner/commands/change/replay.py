@@ -1,4 +1,4 @@
-"""`runner replay ID`: the code as it was when a task had landed; `--verify` proves what landed."""
+"""`runner replay` and `runner undo`: back to what was, by a new commit; and landed work proven."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from runner.app.change.change_text import (
     replay_document,
     replay_lines,
     replay_preview,
+    undo_document,
+    undo_lines,
 )
-from runner.app.change.transaction import ReplayRequest, replay
+from runner.app.change.transaction import ReplayRequest, UndoRequest, replay, undo
+from runner.commands.catalogue import Command
 from runner.commands.consent import ask_trust, confirm
 from runner.commands.output import say
 from runner.errors import ExitCode, RunnerError
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 else:
     rebuild = lazy_module("runner.app.change.rebuild")
 
-EXAMPLES = """\
+
+_REPLAY = """\
 examples:
   runner replay TASK-005            back to the code right after TASK-005; asks first
   runner replay TASK-005 --yes      the same without asking; then: runner run --reuse
@@ -43,7 +47,7 @@ _EVERY = 2.0
 """Seconds between two lines of progress."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def replay_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner replay` takes."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="the task to go back to")
     parser.add_argument("--yes", action="store_true", help="do it without asking")
@@ -57,7 +61,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-sandbox", action="store_true", help="with --verify: enclose nothing")
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Go back, or verify. Raises RunnerError: exit 6 with the list on a conflict."""
     if given.verify:
         return _verify(given, environ)
@@ -106,3 +110,33 @@ class _Progress:
         if effects.monotonic() - self._last >= _EVERY:
             self._last = effects.monotonic()
             print(f"{self._done}/{self._total} {display(one.step.task)}", file=sys.stderr)
+
+
+_UNDO = """\
+examples:
+  runner undo TASK-009                      a commit that reverts it; the task is PENDING
+  runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
+  runner undo TASK-009 -n                   what would change, and do nothing
+"""
+
+
+def undo_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner undo` takes."""
+    parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
+    project = Project.open(Path.cwd(), environ)
+    done = undo(project, UndoRequest(given.id, given.reason, given.dry_run))
+    say(done, undo_lines, undo_document, as_json=given.json)
+    return ExitCode.OK
+
+
+COMMANDS = {
+    "replay": Command(_REPLAY, replay_arguments, execute_replay),
+    "undo": Command(_UNDO, undo_arguments, execute_undo),
+}

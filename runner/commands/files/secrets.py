@@ -1,4 +1,4 @@
-"""`runner secrets`: the false positives that a person lets the secret scan pass."""
+"""`runner secret-scan` and `secrets`: what looks like a secret, and what a person lets pass."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.write.secret_findings import Allow, allow, open_allow_list
+from runner.app.write.secret_findings import (
+    Allow,
+    allow,
+    finding_text,
+    open_allow_list,
+    scan_document,
+    scan_files,
+    scan_sarif,
+    summarize,
+)
 from runner.app.write.workplace import STANDARD_INPUT, require_named
-from runner.commands.files.single_files import read_input
-from runner.errors import ExitCode
+from runner.commands.catalogue import Command
+from runner.commands.files.single_files import (
+    add_forms,
+    output_and_files,
+    read_input,
+    tell_unreadable,
+    write_output,
+)
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.report.table import table
 from runner.secrets.allowlist import FILE_NAME, AllowList
+from runner.terminal.progress_notice import patience
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -27,7 +44,8 @@ if TYPE_CHECKING:
 else:
     getpass = lazy_module("getpass")
 
-EXAMPLES = """\
+
+_SECRETS = """\
 The entry is a salted digest with a reason and your name, in secrets-allowed.toml, which no
 task may write. Commit it, so that everybody's scan passes the same values.
 
@@ -40,7 +58,7 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def secrets_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner secrets` takes."""
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     allow = commands.add_parser("allow", help="let one value pass", allow_abbrev=False)
@@ -56,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     log.add_argument("--json", action="store_true", help="one JSON document")
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_secrets(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Allow or list. Raises RunnerError outside a repository and for what cannot be allowed."""
     if given.command == "log":
         return _show_uses(environ, as_json=given.json)
@@ -147,3 +165,43 @@ def _as_data(one: Allowed, known: AllowList) -> dict[str, object]:
         "expires": None if one.expires is None else str(one.expires),
         "expired": one in known.list_expired(),
     }
+
+
+_SECRET_SCAN = """\
+exit: 0 nothing blocks, 1 something does, 2 a file could not be read
+
+examples:
+  runner secret-scan src/app.py .env
+  git show HEAD:src/app.py | runner secret-scan -
+  runner secret-scan --json src/app.py
+  runner secret-scan --sarif findings.sarif src/app.py
+"""
+
+
+def secret_scan_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner secret-scan` takes."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a file; - is standard input")
+    add_forms(parser)
+
+
+def execute_secret_scan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Scan and tell. Raises RunnerError without files, or where the allow-list is broken."""
+    sarif, files = output_and_files(given.sarif, given.files)
+    if not files:
+        raise RunnerError("name at least one file", hint="runner secret-scan FILE…, - for input")
+    scanned = scan_files(files, environ, read_input, patience)
+    if given.json:
+        sys.stdout.write(scan_document(scanned))
+    elif sarif is not None:
+        write_output(scan_sarif(scanned), sarif)
+    else:
+        sys.stdout.writelines(f"{line}\n" for one in scanned.findings for line in finding_text(one))
+    tell_unreadable(scanned.unreadable)
+    print(summarize(scanned), file=sys.stderr)
+    return scanned.code
+
+
+COMMANDS = {
+    "secrets": Command(_SECRETS, secrets_arguments, execute_secrets),
+    "secret-scan": Command(_SECRET_SCAN, secret_scan_arguments, execute_secret_scan),
+}

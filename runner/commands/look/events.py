@@ -1,4 +1,4 @@
-"""`runner events`: what happened, an event a line, resumable; of this folder or of a team."""
+"""`runner events` and `runner log`: what happened, for programs, told on, and for a person."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import json
 import re
 import sys
 import time
+from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.inspect.event_log import gist
+from runner.app.inspect.event_log import follow_log, gist, read_log
+from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode, encode
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
 from runner.outward.outbox import FolderOutbox, Positions, StoreOutbox, find_journal
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from runner.commands.team import team_store
     from runner.config import paths
+    from runner.journal.events import Record
     from runner.outward import delivery_process
     from runner.outward.delivery_process import Source
     from runner.outward.outbox import Message, Outbox
@@ -33,14 +36,15 @@ if TYPE_CHECKING:
     from runner.team import build_queue, event_outbox, store_engine
 else:
     build_queue = lazy_module("runner.team.build_queue")
-    event_outbox = lazy_module("runner.team.event_outbox")
-    store_engine = lazy_module("runner.team.store_engine")
-    team_store = lazy_module("runner.commands.team.team_store")
     delivery_process = lazy_module("runner.outward.delivery_process")
     documents = lazy_module("runner.report.documents")
+    event_outbox = lazy_module("runner.team.event_outbox")
     paths = lazy_module("runner.config.paths")
+    store_engine = lazy_module("runner.team.store_engine")
+    team_store = lazy_module("runner.commands.team.team_store")
 
-EXAMPLES = """\
+
+_EVENTS = """\
 Each event is named by its journal and its number there; after a break, go on with both.
 
 examples:
@@ -56,7 +60,7 @@ _POLL, _STORE_POLL = 0.2, 0.5
 """Seconds from one look to the next."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def events_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner events` takes."""
     add = parser.add_argument
     add(
@@ -76,7 +80,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="a JSON object a line")
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_events(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print them. Raises RunnerError for a damaged journal, or a store that is away."""
     if given.deliver or given.doors:
         return _tell_doors(given, environ)
@@ -225,3 +229,71 @@ def _line(message: Message) -> str:
     head = f"{message.repository} {message.seq}"
     parts = (moment(time_), head, task or "-", message.type, said)
     return "  ".join(map(display, parts)).rstrip()
+
+
+_LOG = """\
+examples:
+  runner log --task TASK-003
+  runner log --follow              until Ctrl-C
+  runner log --after 120 --last 50 what came after record 120, at most 50
+  runner log --json                one document; with --follow one JSON object a line
+"""
+
+
+def log_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner log` takes."""
+    parser.add_argument("-f", "--follow", action="store_true", help="go on as events come")
+    parser.add_argument("--task", metavar="ID", default="", help="only what is about this task")
+    parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only newer records")
+    parser.add_argument("--last", type=int, metavar="N", help="only the newest N of them")
+    parser.add_argument("--json", action="store_true", help="records as the journal has them")
+
+
+def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the journal's records. Raises RunnerError where the journal is damaged."""
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    if given.follow:
+        return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
+    records = read_log(project, given.task, after=given.after)
+    if given.last is not None:
+        records = iter(deque(records, max(0, given.last)))
+    if given.json:
+        print(_document(records), end="")
+        return ExitCode.OK
+    said = False
+    for record in records:
+        print(_format_record(record))
+        said = True
+    if not said:
+        print("nothing has happened yet", file=sys.stderr)
+    return ExitCode.OK
+
+
+def _document(records: Iterator[Record]) -> str:
+    return documents.document("log", records=[json.loads(encode(record)) for record in records])
+
+
+def _follow(records: Iterator[Record], *, as_json: bool) -> ExitCode:
+    """Print what is there and what comes, until Ctrl-C."""
+    try:
+        for record in records:
+            print(_raw(record) if as_json else _format_record(record), flush=True)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return ExitCode.OK
+
+
+def _raw(record: Record) -> str:
+    return encode(record).decode("utf-8", "replace").rstrip("\n")
+
+
+def _format_record(record: Record) -> str:
+    task = display(record.task) or "-"
+    said = f"{moment(record.time)}  {task:<8}  {display(record.type):<18}  {gist(record)}"
+    return said.rstrip()
+
+
+COMMANDS = {
+    "events": Command(_EVENTS, events_arguments, execute_events),
+    "log": Command(_LOG, log_arguments, execute_log),
+}

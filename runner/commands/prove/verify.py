@@ -1,9 +1,17 @@
-"""`runner verify`: proves again what is DONE, on HEAD as it is, and says what differs."""
+"""`runner verify` and `verify-attestation`: what is DONE, or a statement says, proven again."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.app.prove.attest import (
+    check_attestation,
+    check_document,
+    check_text,
+    require_still_asked,
+)
 from runner.app.prove.verify_done import (
     task_document,
     task_lines,
@@ -12,6 +20,7 @@ from runner.app.prove.verify_done import (
     whole_document,
     whole_tree_lines,
 )
+from runner.commands.catalogue import Command
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.secrets.redact import redact
@@ -21,14 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-EXAMPLES = """\
+_VERIFY = """\
 examples:
   runner verify TASK-003   its tests, contracts, gates and coverage, against its evidence
   runner verify --all      every check of everything that is DONE, each command once
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def verify_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner verify` takes."""
     add = parser.add_argument
     add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
@@ -36,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_proof_flags(parser)
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
     if bool(given.id) == given.all:
         raise RunnerError(
@@ -62,3 +71,53 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 # --- in words -------------------------------------------------------------------------
+
+
+_VERIFY_ATTESTATION = """\
+examples:
+  runner verify-attestation proof.json         its shape, its digests, and what its commit tells
+  runner verify-attestation proof.json --run   then its proof again, on HEAD
+"""
+
+
+def verify_attestation_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner verify-attestation` takes."""
+    parser.add_argument("file", metavar="FILE", help="a statement, or - for standard input")
+    parser.add_argument("--run", action="store_true", help="prove the same again, on HEAD")
+    add_proof_flags(parser)
+
+
+def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Check the statement; exit 1 where it says what this repository does not."""
+    data = _read(given.file)
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    project = open_with_gates(environ, flags)
+    found = check_attestation(project, data)
+    passed: bool | None = None
+    if given.run and not found.faults:
+        load_trusted_plan(project, trusted=given.trust)
+        require_still_asked(project, found)
+        again = verify_task(project, found.name, tell) if found.kind == "task" else None
+        passed = again.passed if again else verify_whole(project, tell).verified.passed
+    told = check_document if given.json else check_text
+    sys.stdout.write(redact(told(found, passed=passed)))
+    return ExitCode.FAILED if found.faults or passed is False else ExitCode.OK
+
+
+def _read(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise RunnerError(
+            f"the attestation cannot be read: {error.strerror}",
+            where=path,
+            hint="one is made by: runner evidence ID --format in-toto",
+        ) from error
+
+
+COMMANDS = {
+    "verify": Command(_VERIFY, verify_arguments, execute_verify),
+    "verify-attestation": Command(
+        _VERIFY_ATTESTATION, verify_attestation_arguments, execute_verify_attestation
+    ),
+}

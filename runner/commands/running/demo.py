@@ -1,4 +1,4 @@
-"""`runner demo`: two tasks that are green alone and red together, built before your eyes."""
+"""`runner init` and `runner demo`: a small working plan, yours to change, or built at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.catalogue import Command
 from runner.commands.running import run
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 else:
     new_project = lazy_module("runner.app.build.new_project")
 
-EXAMPLES = """\
+
+_DEMO = """\
 examples:
   runner demo               in a new folder of the system's temporary ones
   runner demo try-it        in this one, which must not be there yet
@@ -45,12 +47,12 @@ Your own project: runner init, in a git repository.
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner demo` takes."""
     parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where it is built; made anew")
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build it and tell it. Raises RunnerError for a folder that is there already."""
     folder = _find_folder(given.folder)
     new_project.begin_demo(folder, environ)
@@ -72,3 +74,37 @@ def _find_folder(named: str | None) -> Path:
     if folder.exists() or folder.is_symlink():
         raise RunnerError("this is there already", where=named, hint="runner demo OTHER-FOLDER")
     return folder
+
+
+_INIT = """\
+examples:
+  mkdir hello && cd hello && git init && runner init
+  runner                          then builds it
+"""
+_AGENTS = """\
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
+  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+"""
+
+
+def init_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner init` takes."""
+    del parser
+
+
+def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
+    del given
+    for name, is_new in new_project.init(Path.cwd(), environ).written.items():
+        print(f"wrote {name}" if is_new else f"kept {name}, which was there")
+    if not (Path.cwd() / "AGENTS.md").exists():
+        print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")
+    print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
+    return ExitCode.OK
+
+
+COMMANDS = {
+    "demo": Command(_DEMO, demo_arguments, execute_demo),
+    "init": Command(_INIT, init_arguments, execute_init),
+}

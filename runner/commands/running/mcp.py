@@ -1,12 +1,15 @@
-"""`runner mcp`: the plan for an assistant, over the Model Context Protocol on standard input."""
+"""`runner mcp` and `runner lsp`: servers that an assistant or an editor starts and speaks with."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 
@@ -14,12 +17,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.editor import language_server
     from runner.mcp_server import calls, server
 else:
     calls = lazy_module("runner.mcp_server.calls")
+    language_server = lazy_module("runner.editor.language_server")
     server = lazy_module("runner.mcp_server.server")
 
-EXAMPLES = """\
+
+_MCP = """\
 examples:
   claude mcp add runner -- runner mcp
   codex mcp add runner -- runner mcp
@@ -27,13 +33,13 @@ examples:
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
+def mcp_arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner mcp` takes."""
     parser.add_argument("--folder", metavar="PATH", help="the project, where it is not this folder")
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
 
 
-def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def execute_mcp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Answer until the input ends. Raises RunnerError for a folder that is none."""
     folder = Path(given.folder or ".").absolute()
     if not folder.is_dir():
@@ -45,3 +51,32 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         server.Server(caller, output).serve(sys.stdin.buffer)
     return ExitCode.OK
+
+
+_LSP = """\
+examples:
+  runner lsp                  started by an editor; docs/editors.md has the lines to set it up
+"""
+_INSTALL = "pip install 'task-graph-runner[lsp]'"
+
+
+def lsp_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner lsp` takes; `--stdio` is what many editors add by themselves."""
+    parser.add_argument("--stdio", action="store_true", help="over stdin and stdout, as always")
+
+
+def execute_lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Serve until the client goes; exit 1 where it goes without a shutdown."""
+    del given
+    if find_spec("pygls") is None:
+        raise RunnerError("the language server needs pygls", hint=_INSTALL)
+    signal.signal(signal.SIGINT, lambda *_: language_server.leave(ExitCode.INTERRUPTED))
+    code = ExitCode.OK if language_server.serve(environ) else ExitCode.FAILED
+    language_server.leave(code)
+    return code
+
+
+COMMANDS = {
+    "mcp": Command(_MCP, mcp_arguments, execute_mcp),
+    "lsp": Command(_LSP, lsp_arguments, execute_lsp),
+}

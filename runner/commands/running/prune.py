@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.config.values import format_size
+from runner.config.sizes import format_size
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.project import Project

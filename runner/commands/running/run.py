@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
+from runner.commands.output import say
 from runner.commands.running.run_options import (
     EXAMPLES,
     arguments,
@@ -18,10 +21,12 @@ from runner.commands.running.run_options import (
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
+from runner.report.console import wants_colour
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.app.build import (
         beside_run,
@@ -30,25 +35,29 @@ if TYPE_CHECKING:
         run_reports,
         run_summary,
         saved_file,
+        task_trial,
     )
+    from runner.app.build.task_trial import TrialResult
     from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
-    from runner.commands.running import dry_run
-    from runner.report import documents, summary
+    from runner.model import Change
+    from runner.report import diff_view, documents, summary
     from runner.report.console import Console
     from runner.terminal import terminal_review, watch
 else:
     argparse = lazy_module("argparse")
-    documents = lazy_module("runner.report.documents")
-    dry_run = lazy_module("runner.commands.running.dry_run")
     beside_run = lazy_module("runner.app.build.beside_run")
-    run_reports = lazy_module("runner.app.build.run_reports")
+    branch_choice = lazy_module("runner.app.build.branch_choice")
+    diff_view = lazy_module("runner.report.diff_view")
+    documents = lazy_module("runner.report.documents")
     outlook = lazy_module("runner.app.build.outlook")
+    run_reports = lazy_module("runner.app.build.run_reports")
     run_summary = lazy_module("runner.app.build.run_summary")
     saved_file = lazy_module("runner.app.build.saved_file")
     summary = lazy_module("runner.report.summary")
+    task_trial = lazy_module("runner.app.build.task_trial")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     watch = lazy_module("runner.terminal.watch")
-    branch_choice = lazy_module("runner.app.build.branch_choice")
+
 
 __all__ = ["EXAMPLES", "arguments", "execute"]
 
@@ -114,7 +123,7 @@ def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) 
 def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build, or say what would be built."""
     if given.with_implementer:
-        return dry_run.execute(given, environ, make_flags(given))
+        return _try_implementer(given, environ, make_flags(given))
     request = make_request(given)
     jobs = getattr(request.saved, "jobs", None)
     project = _open(given, environ, jobs=jobs)
@@ -200,3 +209,48 @@ def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
 def _tell_step(line: str) -> None:
     """What a CI server reads in the step's log."""
     print(line, file=sys.stderr)
+
+
+def _try_implementer(
+    given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
+) -> ExitCode:
+    """Work on the task in a scratch tree, and show what would land."""
+    if not (given.dry_run or given.plan_out):
+        raise RunnerError(
+            "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
+        )
+    named = [*given.ids, *given.only]
+    if len(named) != 1:
+        raise RunnerError(
+            "--with-implementer is about one task", hint="runner run TASK-003 -n --with-implementer"
+        )
+    project = Project.open(Path.cwd(), environ, flags)
+    with console_of(given, environ, project.root) as console:
+        found = task_trial.try_one_task(project, named[0], console, trusted=given.trust)
+        if found.code is ExitCode.INTERRUPTED:
+            return found.code
+        lines = partial(_trial_lines, environ=environ)
+        say(found, lines, task_trial.trial_document, as_json=given.json)
+        if given.plan_out:
+            saved_file.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
+            print(
+                f"saved; to land exactly this: runner run --apply {given.plan_out}",
+                file=sys.stderr,
+            )
+    return found.code
+
+
+def _trial_lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str]:
+    """What would land, as diffs, and what there is to say of it."""
+    for change in found.trial.outcome.changes:
+        yield _diff(found, change, environ)
+        yield ""
+    yield from task_trial.trial_lines(found)
+
+
+def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str:
+    if change.path in found.trial.outcome.tainted:
+        return f"{display(change.path)}: refused, so it is not shown"
+    colour = wants_colour(sys.stdout, environ)
+    width = shutil.get_terminal_size().columns if colour else 0
+    return diff_view.diff_text(found.before[change.path], change, colour=colour, width=width)

@@ -244,6 +244,8 @@ def _find_changed_files(tree: Path, since: int) -> Iterator[Path]:
 
 def _everything(tree: Path) -> Iterator[Path]:
     """All files, links and the like; a link to a folder is none."""
+    # os.walk goes into no link, but names one that leads to a folder among the folders: left there
+    # it would be looked at by nobody.
     for folder, folders, names in os.walk(tree):
         if ".git" in folders and Path(folder) == tree:
             folders.remove(".git")
@@ -305,6 +307,8 @@ def path_with(path: str, program: Path) -> str:
 
     A program of npm needs the packages beside its own, up to the outermost `node_modules`.
     """
+    # What npm puts on PATH is a link, and Node looks for packages from the real file upwards
+    # (Node.js, "Loading from node_modules folders").
     real = program.resolve()
     packages = [folder for folder in real.parents if folder.name == "node_modules"]
     return ":".join(dict.fromkeys([*path.split(":"), str(real.parent), *map(str, packages[-1:])]))

@@ -107,6 +107,8 @@ def _claude(row: Row, into: Transcript) -> None:
         return
     message = _within(row, "message")
     if kind == "assistant":
+        # A message comes in as many lines as it has parts, each with the usage of the whole:
+        # counted once for each id.
         into.record_usage(_text(message, "id"), _claude_usage(_within(message, "usage")))
     for part in _parts(message):
         if kind == "assistant" and part.get("type") == "tool_use":
@@ -147,6 +149,8 @@ def _claude_retry(row: Row, into: Transcript) -> None:
 
 
 def _claude_usage(row: Row) -> Usage:
+    # `input_tokens` leaves out what was written to the cache and read from it (Anthropic's Messages
+    # API, "Prompt caching").
     read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(_count(row, *read), _count(row, "output_tokens"))
 
@@ -166,6 +170,8 @@ def _codex(row: Row, into: Transcript) -> None:
     if kind.startswith("item."):
         _codex_item(kind, _within(row, "item"), into)
     elif kind == "turn.completed":
+        # `cached_input_tokens` is a part of `input_tokens` (OpenAI's API, "Prompt caching"), and
+        # not added.
         usage = _within(row, "usage")
         into.record_usage(
             f"turn {id(row)}", Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens"))

@@ -39,6 +39,7 @@ _TRANSIENT = (
 )
 _DETERMINISTIC = (said.ModelRequestRejectedError, said.ModelQuotaExceededError, said.UserError)
 _UNITS = {"total_tokens": "tokens", "cost": "dollars", "request": "requests"}
+# Of all 4xx these two may be asked again as they are (RFC 9110, 15.5.9; RFC 6585, 4).
 _TIMED_OUT, _TOO_MANY, _SERVER = 408, 429, 500
 _REFUSED = 400
 

@@ -223,6 +223,7 @@ def _keep(transcript: list[str], desk: ToolContext) -> None:
 
 
 COMPATIBLE = "openai-compatible"
+# Google's own client prefers the first of its two names, too.
 KEYS: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),

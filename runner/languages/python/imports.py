@@ -75,6 +75,9 @@ def _around(path: str) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     is_test = bool(_TEST.search(path))
     parts = folder.split("/") if folder else []
+    # A module's import runs the `__init__` of every package above it first (Python reference,
+    # 5.2.1), and pytest the conftest.py of every folder above a test (pytest, "conftest.py: sharing
+    # fixtures across multiple files").
     for end in range(len(parts), -1, -1):
         place = "/".join(parts[:end])
         if place:
@@ -98,6 +101,7 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
             yield from _literal(text)
         case ast.List(elements) | ast.Tuple(elements):
             yield from _keys_of_started(elements)
+        # pytest imports what this name lists (pytest, "Global variables": pytest_plugins).
         case ast.Assign([ast.Name("pytest_plugins")], value):
             yield from _plugins(value)
         case _:
@@ -108,9 +112,13 @@ def _from(path: str, module: str, names: Iterable[str], level: int) -> Iterator[
     """Keys of `from module import names`; each name may be a module of its own."""
     if not level:
         yield from module_keys(module)
+        # What is no attribute of a package is looked for as a module in it (Python reference,
+        # 7.11).
         yield from (f"{module}.{name}" for name in names if name != "*")
         return
     parts = path.split("/")[:-1]
+    # One dot is the package that the file lies in, each further one that above it (Python
+    # reference, 5.7).
     base = parts[: len(parts) - (level - 1)]
     inner = module.split(".") if module else []
     for end in range(len(inner) + 1):
@@ -134,6 +142,7 @@ def _keys_of_loader(path: str, arguments: list[ast.expr]) -> Iterator[str]:
         yield DYNAMIC
         return
     name = first.value.lstrip(".")
+    # import_module reads dots in front as those of an import, from its second argument on.
     level = len(first.value) - len(name)
     match arguments[1:]:
         case [ast.Constant(str(package)), *_] if level:

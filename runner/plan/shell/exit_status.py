@@ -302,10 +302,12 @@ def _script_of(command: Simple) -> tuple[str, str] | None:
     """What `sh -c` or `bash -euo pipefail -c` is given, and its options; `eval` likewise."""
     name, words = program_of(command)
     if name == "eval":
+        # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
         return " ".join(words), ""
     if name not in _SHELLS:
         return None
     for at, word in enumerate(words):
+        # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2, guideline 5).
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
             return words[at + 1], " ".join(words[: at + 1])
         if not word.startswith(("-", "+")) and not re.fullmatch(r"[-+]\w*o", words[at - 1]):
@@ -321,6 +323,8 @@ def _is_lost(command: Simple, tree: _Tree) -> bool:
     """Whether the line may say success although this command ran and failed."""
     script = tree.script
     match script.items:
+        # `!` turns the exit of the whole pipe around, and a shell with -e does not leave at a
+        # command behind it (POSIX.1-2017, XCU 2.9.2, and `set`).
         case [AndOr(parts=[("", Pipeline(negated=True) as first), *rest], ended=ended), *more]:
             if any(one is command for part in first.parts for one in simples(part)):
                 turned = AndOr((("", replace(first, negated=False)), *rest), ended)
@@ -330,6 +334,8 @@ def _is_lost(command: Simple, tree: _Tree) -> bool:
 
 def _is_piped(command: Simple, script: Script) -> bool:
     """Whether a command stands in a pipe, before its end."""
+    # A pipe ends as its last command does, whatever came of those before it (POSIX.1-2017, XCU
+    # 2.9.2); `pipefail` is younger (POSIX.1-2024), and off unless it is asked for.
     return any(
         one is command
         for pipeline in pipelines(script)

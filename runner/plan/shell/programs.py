@@ -105,6 +105,7 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
     "tsx": frozenset(),
 }
 """Programs that run another, with those of their options that take a word."""
+# A duration (timeout(1)), or the mask of processors (taskset(1)), stands before the program.
 _TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
 
 
@@ -116,6 +117,8 @@ tr true umask uname uniq wait wc whoami
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Words of the shell and programs that start nothing, whatever their options are."""
+# LD_PRELOAD puts code into each program (ld.so(8)), bash runs the file that BASH_ENV names before a
+# script (bash(1)), and an interactive sh that of ENV (POSIX.1-2017, sh).
 _LOADS = regex(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
 """Assignments by which a word could mean another program, or load one."""
 

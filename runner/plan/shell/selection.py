@@ -82,6 +82,7 @@ _ALONE_WORDS = """
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
 """Options that take no word of their own, unless one is joined with `=`."""
+# As argparse reads it (Python, argparse, "Option value syntax").
 _JOINED = regex(r"(-[kmtg])(?!-)(\S.*)")
 """`-kfast`: the word stands right behind the letter."""
 _LETS_JOIN = frozenset({"pytest", "py.test", "unittest"})
@@ -226,6 +227,8 @@ def _selects(words: Sequence[str], tool: str) -> Iterator[str]:
         word = words[at]
         name, joined, value = word.partition("=")
         at += 1
+        # Go takes an option with one dash or with two (Go, package flag, "Command line flag
+        # syntax").
         if name in options or (tool in ("go", "gotestsum") and name[1:] in options):
             alone = name in _ALONE or joined or at >= len(words)
             said = value if joined else "" if alone else words[at]
@@ -272,5 +275,7 @@ def _is_within(path: str, whole: str) -> bool:
     """Whether a path or test is at or below another, as pytest and go write them."""
     if whole in (".", "...") or path == whole:
         return True
+    # `./store/...` is the package and all below it (`go help packages`); pytest names a test by its
+    # file, `::` and the names that lead to it.
     above = whole.removesuffix("/...") if whole.endswith("/...") else whole
     return path.startswith((f"{above}/", f"{above}::")) or path == above

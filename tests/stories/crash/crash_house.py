@@ -194,12 +194,12 @@ class House:
             os._exit(code)
 
     def _alone(self, output):
-        from runner.app.build import build
+        from runner.app.build import build_run
 
         os.environ.clear()
         os.environ.update(self.environment)
         os.chdir(self.repo)
-        build.Options = partial(build.Options, inline=True)
+        build_run.Options = partial(build_run.Options, inline=True)
         said = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(said, 1)

@@ -1,0 +1,304 @@
+"""One run with something to do: from the question of trust to what is said at its end.
+
+What follows a run outside the repository: draft pull requests, and a word to the person.
+
+`!change` and `!replay` lines that a person wrote into the plan: taken when a run begins.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from runner.app.build.engine_setup import Options, run_engine
+from runner.app.build.run_summary import facts_of, summary_of
+from runner.app.build.saved_file import SavedProposal, make_adopted
+from runner.app.build.session import Session
+from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
+from runner.app.build.types import BuildResult
+from runner.app.change.transaction import Transaction, require_readable
+from runner.app.prove.publish import Publisher, errand, publisher
+from runner.errors import ExitCode, RunnerError
+from runner.history.change import Change, plan_change, record_change
+from runner.history.changes_file import quote_of
+from runner.history.replay import plan_replay
+from runner.history.revert import take_back
+from runner.journal.tree_events import ShipReopened
+from runner.lazy_module import lazy_module
+from runner.model import Reason, Status
+from runner.report.documents import document_line
+from runner.report.status_line import Work
+from runner.report.summary import MEANING
+from runner.run import recovery
+from runner.run.selection import select_ids
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from runner.app.artifacts import artifact_export
+    from runner.app.build.types import BuildRequest
+    from runner.app.observer import Observer
+    from runner.journal.state import RunState
+    from runner.plan.sections import Written
+    from runner.project import Project, Reading
+    from runner.report.summary import Summary
+    from runner.run.review import Asker
+else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
+
+
+_NEW_OBJECTS = 20_000
+"""Between two looks for garbage; Python's own 700 cost a sixth of a run's time."""
+
+
+def run_build(
+    project: Project,
+    reading: Reading,
+    request: BuildRequest,
+    observer: Observer,
+    asker: Asker | None,
+    at_end: Callable[[BuildResult], None],
+    *,
+    shipped: str,
+) -> BuildResult:
+    """Build in a session of its own; `shipped` is the tag of the ship that this reopens."""
+    _collect_garbage()
+    require_trust(project, reading.plan, trusted=request.trusted, asker=asker)
+    about = select_ids(request.chosen, reading.graph, reading.graph.ids)
+    with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        if session.recovered:
+            observer.say(session.recovered)
+        if shipped:
+            session.ledger.note(ShipReopened(by="person"), durable=True)
+        notices = require_suitable(
+            session.repository, session.own_documents, allow_dirty=request.allow_dirty
+        )
+        limits = limits_of(project, reading.plan, terminal=asker is not None)
+        for notice in (*notices, *limits):
+            observer.say(f"note: {notice}")
+        reading = apply_directives(session, reading, observer.say)
+        require_meant(session, set(reading.graph.ids), yes=request.removed_meant, asker=asker)
+        past = session.ledger.state
+        observer.expect(lambda: _make_work(project, reading, about, past))
+        options = _make_options(session, request)
+        code = run_engine(session, reading, request.chosen, options, observer, asker)
+        observer.close()
+        open_draft_requests(session, observer.say)
+        result = _make_result(session, reading, about, code)
+        at_end(result)
+    store_artifacts(project, observer.say)
+    notify(session, result.summary, observer.say)
+    return result
+
+
+def _collect_garbage() -> None:
+    """Collect cycles from now on, but seldom, and never walk the plan: a run makes few of them.
+
+    Only where the program began without collecting any, for a quick start.
+    """
+    if not gc.isenabled():
+        gc.freeze()
+        gc.set_threshold(_NEW_OBJECTS)
+        gc.enable()
+
+
+def _make_options(session: Session, request: BuildRequest) -> Options:
+    saved = request.saved
+    return Options(
+        fail_fast=request.fail_fast,
+        review_insisted=_is_review_off_by_person(session.project),
+        reuse=request.reuse,
+        rebuild=request.rebuild,
+        adopted=make_adopted(saved, session) if isinstance(saved, SavedProposal) else {},
+    )
+
+
+def _is_review_off_by_person(project: Project) -> bool:
+    """Whether the person's own settings, not the repository's, turned review off."""
+    source = project.loaded.sources.get("review", "default")
+    return source != "default" and not source.startswith(("runner.toml", "pyproject.toml"))
+
+
+def _make_work(project: Project, reading: Reading, about: frozenset[str], state: RunState) -> Work:
+    """What the run is about and how long it took before, to count and to estimate by."""
+    graph = reading.graph
+    return Work(
+        needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
+        seconds={id_: past for id_ in about if (past := state.task(id_).typical_seconds)},
+        jobs=project.settings.jobs,
+    )
+
+
+def _make_result(
+    session: Session, reading: Reading, about: frozenset[str], code: ExitCode
+) -> BuildResult:
+    return BuildResult(
+        code=code,
+        summary=summary_of(session, reading.plan, code),
+        usage=session.manifest.usage,
+        reading=reading,
+        tasks=tuple(task for task in reading.plan.tasks if task.id in about),
+        state=session.ledger.state,
+        seconds=session.elapsed,
+    )
+
+
+# --- after run ------------------------------------------------------------------------
+
+
+LABEL = "needs-manual-fix"
+_NOT_PASSED = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET)
+"""Reasons for which what there is may be worth a person's hands."""
+_ENDINGS = {
+    ExitCode.OK: "done",
+    ExitCode.FAILED: "blocked",
+    ExitCode.PERSON: "waits",
+    ExitCode.REGRESSION: "regression",
+    ExitCode.STOPPED: "stopped",
+}
+"""The words of `notify_on`."""
+_SECONDS = 30.0
+
+
+def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
+    """Push each draft of this run and open its pull request; what fails is only said."""
+    drafts = _drafts(session)
+    if not drafts or not session.project.settings.draft_pr:
+        return
+    there = publisher(session.project.root, session.repository, session.project.environ)
+    if isinstance(there, str):
+        say(f"note: no draft pull request is opened: {there}")
+        return
+    for task, branch in drafts.items():
+        try:
+            address = _open(there, session, task, branch)
+        except RunnerError as error:
+            say(f"note: no draft pull request for {task}: {error.message}: {error.detail}")
+        else:
+            say(f"{task}: draft pull request {address}")
+
+
+def _drafts(session: Session) -> dict[str, str]:
+    """Tasks that this run left with work a person may finish, and where it is."""
+    found = {}
+    for id_ in session.reports.written:
+        known = session.ledger.state.task(id_)
+        if known.status is Status.BLOCKED and known.reason in _NOT_PASSED and known.draft:
+            found[id_] = known.draft
+    return found
+
+
+def _open(there: Publisher, session: Session, task: str, branch: str) -> str:
+    there.push(f"refs/heads/{branch}")
+    if known := there.request_of(branch):
+        return known
+    titles = {one.id: one.title for one in session.tasks}
+    title, body = f"draft({task}): {titles.get(task, '')}", session.reports.written[task]
+    try:
+        return there.open_request(branch, title, body, "--draft", "--label", LABEL)
+    except RunnerError as error:
+        if "label" not in error.detail:
+            raise
+        return there.open_request(branch, title, body, "--draft")  # no such label: no matter
+
+
+def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
+    """Have what the run left be stored by a process that nobody waits for."""
+    if not project.settings.artifacts_store:
+        return
+    say(artifact_export.begin_export(project))
+
+
+def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:
+    """Hand `notify_command` one line of JSON on standard input; that it fails is only said."""
+    settings, code = session.project.settings, summary.exit
+    line, ending = settings.notify_command, _ENDINGS.get(code, "")
+    if not line or ending not in settings.notify_on:
+        return
+    root = session.project.root
+    text = document_line(
+        "attention",
+        ending=ending,
+        project=root.name,
+        folder=root,
+        run=session.ledger.run,
+        branch=session.branch.shown,
+        meaning=MEANING[code],
+        **facts_of(summary, session.manifest.usage),
+    )
+    ran = errand(line, root, session.project.environ, stdin=redact(text).encode(), seconds=_SECONDS)
+    if not ran.passed:
+        why = f"exit {ran.exit}" if ran.ended == "exited" else ran.ended
+        say(f"warning: notify_command failed ({why}): {ran.tail.strip()[-200:]}")
+
+
+# --- plan directives ------------------------------------------------------------------
+
+
+def apply_directives(session: Session, reading: Reading, say: Callable[[str], None]) -> Reading:
+    """The plan as it is once the lock is held, with every command in it done.
+
+    A crash may have been put right in it since it was read. Raises RunnerError.
+    """
+    if session.project.plan_bytes != reading.data:
+        reading = session.project.check()
+        require_readable(reading.plan)
+    lines = [line for line in reading.plan.written_commands if line.task]
+    return _apply_lines(session, reading, lines, say) if lines else reading
+
+
+def _apply_lines(
+    session: Session, reading: Reading, lines: Sequence[Written], say: Callable[[str], None]
+) -> Reading:
+    """Do what the lines say, as said and confirmed; gives the plan as it reads then.
+
+    Each line becomes a quote. Raises RunnerError, with that line left as it is: it says nothing,
+    or going back meets a conflict (exit 6).
+    """
+    plan = reading.plan
+    for line in lines:
+        _require_text(line, plan.path)
+    facts = recovery.gather_facts(
+        session.repository, session.ledger.state, plan.tasks, session.project.plan_file
+    )
+    recovery.reconcile(plan.tasks, session.ledger, facts)
+    amendment = Transaction(session, plan, reading.data)
+    amendment.begin("run")
+    for line in lines:
+        for told in _apply_line(amendment, line):
+            say(told)
+    again = session.project.check()
+    require_readable(again.plan)
+    return again
+
+
+def _require_text(line: Written, path: str) -> None:
+    if line.kind == "change" and not line.text:
+        raise RunnerError(
+            f"what changes in {line.task}?",
+            where=f"{path}:{line.line}",
+            hint="write `!change what is asked for now`",
+        )
+
+
+def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
+    text = quote_of(line)
+    if line.kind == "replay":
+        yield _go_back(amendment, line.task)
+        change = Change(text, (line.task,), (), ())
+    else:
+        change = plan_change(amendment.plan.tasks, amendment.state.task, (line.task,), text)
+    number = record_change(amendment.session.desk, change)
+    yield f"CHANGE-{number:03d} recorded for {line.task}: {text}"
+    for one in change.stale:
+        yield f"{one.id} is STALE: {one.reason}"
+
+
+def _go_back(amendment: Transaction, id_: str) -> str:
+    session = amendment.session
+    seen = plan_replay(session.repository, amendment.state, id_, session.own_documents)
+    if seen.nothing:
+        return f"nothing came after {id_}"
+    take_back(session.lander, seen.back)
+    return f"back to the checkpoint of {id_}; refs/runner/{seen.back.kept} keeps what was there"
