@@ -188,6 +188,7 @@ class Given(BaseSettings):
     notify_on: Endings | None = None
     draft_pr: bool | None = None
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
+    publish_at: Literal["task", "end"] | None = None
     lease_seconds: Seconds | None = None
     store: Line | None = None
     worker_default_branch: bool | None = None

@@ -113,6 +113,7 @@ class BuildClone:
             **self.person,
             **login_variables(self.build.url, self.build.credential, self.person),
             "RUNNER_PUBLISH": ORIGIN,
+            "RUNNER_PUBLISH_AT": "task",  # what is proven is seen, and lost with no machine
             "RUNNER_NOTIFY_ON": "",  # the worker tells of builds by itself
         }
         if self.build.plan:

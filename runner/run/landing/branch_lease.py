@@ -35,7 +35,6 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from typing import Self
 
     from runner.repo.head import Head
@@ -376,18 +375,3 @@ class BranchLease:
 
     def _make_trouble(self) -> PublishError:
         return PublishError(self.trouble, hint="runner lease", code=ExitCode.CONFLICT)
-
-
-def open_lease(
-    repository: Repository, name: str, seconds: float, environ: Mapping[str, str], cache: Path
-) -> BranchLease:
-    """The lease of the branch that is checked out, not looked at yet. Raises RunnerError.
-
-    `name` is the remote's, `cache` the user's folder for what can be made anew of this clone.
-    """
-    head = repository.find_head()
-    if head.detached or not head.ref.startswith("refs/heads/"):
-        hint = "git switch NAME"
-        raise RunnerError("publish needs a branch, and none is checked out", hint=hint)
-    branch = head.ref.removeprefix("refs/heads/")
-    return BranchLease(repository, name, branch, environ, LeaseMemory(cache), seconds)

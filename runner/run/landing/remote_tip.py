@@ -28,8 +28,7 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
             hint=f"git push {name} {branch}, then run again",
             code=ExitCode.PERSON,
         )
-    known = repository.git.ask("cat-file", "-e", f"{tip}^{{commit}}").exit == 0
-    if known and repository.is_ancestor(tip, head.commit or ""):
+    if is_here(repository, tip) and repository.is_ancestor(tip, head.commit or ""):
         raise PublishError(
             f"{branch} has commits that {name} has not: a landing would push them along",
             hint=f"git push {name} {branch}, then run again",
@@ -40,6 +39,11 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
         hint=f"git pull --rebase {name} {branch}, then run again",
         code=ExitCode.CONFLICT,
     )
+
+
+def is_here(repository: Repository, commit: str) -> bool:
+    """Whether this clone has a commit."""
+    return repository.git.ask("cat-file", "-e", f"{commit}^{{commit}}").exit == 0
 
 
 def is_cut_off(repository: Repository, head: Head, tip: str) -> bool:
