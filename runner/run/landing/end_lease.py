@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE
 from runner.repo.head import UNPUBLISHED
-from runner.repo.merge_result import merge_commits
+from runner.repo.merge import merge_commits
 from runner.repo.remote import PublishError, Remote, Swap
 from runner.run.landing.branch_lease import BranchLease
 from runner.run.landing.lease_standing import LeaseMemory
