@@ -41,7 +41,7 @@ YOURS = frozenset(
         "worker_ttl",
         "worker_poll",
         "worker_cache",
-        "worker_credentials",
+        *("worker_credentials", "worker_folders"),
         "agent_command",
         "acp_command",
         "agent_env",

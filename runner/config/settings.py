@@ -256,6 +256,8 @@ class Settings:
     """What a worker keeps of repositories, to make clones of."""
     worker_credentials: tuple[str, ...] = ()
     """Variables with a token, each with the one host that may be told it: `TOKEN@HOST`."""
+    worker_folders: tuple[str, ...] = ()
+    """Folders whose repositories a worker builds, where a path or `file://` is registered."""
     artifacts_store: str = ""
     """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
     events: str = ""
