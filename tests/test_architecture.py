@@ -122,7 +122,7 @@ OF_LINUX = (
     "runner/process/platform.py",  # asks whether each is there
     "runner/process/cgroups.py",  # found by what /proc says
     *("runner/process/landlock.py", "runner/process/syscalls.py"),  # chosen on Linux alone
-    "runner/config/settings.py",  # beside what stands for it
+    "runner/config/values.py",  # beside what stands for it
 )
 
 

@@ -181,7 +181,7 @@ class IssueClone:
         told = {
             name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
         }
-        return {**told, "RUNNER_PUBLISH": ORIGIN}
+        return {**told, "RUNNER_PUBLISH": ORIGIN, "RUNNER_PUBLISH_AT": "task"}
 
     # --- what it begins with ------------------------------------------------------------
 

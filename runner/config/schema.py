@@ -188,6 +188,7 @@ class Given(BaseSettings):
     notify_on: Endings | None = None
     draft_pr: bool | None = None
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
+    publish_at: Literal["task", "end"] | None = None
     lease_seconds: Seconds | None = None
     store: Line | None = None
     worker_default_branch: bool | None = None
@@ -195,7 +196,8 @@ class Given(BaseSettings):
     worker_ttl: Seconds | None = None
     worker_poll: Seconds | None = None
     worker_cache: Size | None = None
-    worker_credentials: tuple[Line, ...] | None = None
+    worker_credentials: Annotated[tuple[Line, ...], BeforeValidator(split_words)] | None = None
+    worker_folders: Annotated[tuple[Line, ...], BeforeValidator(split_paths)] | None = None
     artifacts_store: Annotated[Line, AfterValidator(store_place)] | None = None
     events: Annotated[str, AfterValidator(nats_address)] | None = None
     events_days: Annotated[int, Field(ge=7, le=90), BeforeValidator(no_switch)] | None = None

@@ -8,8 +8,6 @@ of all inputs, and where nothing is set there is nothing to validate.
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
@@ -37,17 +35,11 @@ else:
 MINUTE = 60.0
 
 
-def _cores() -> int:
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Every setting of a run; times are in seconds unless named otherwise."""
 
-    jobs: int = field(default_factory=_cores)
+    jobs: int = field(default_factory=values.count_cores)
     """Tasks at once."""
     agents: int = 3
     """Agents and models at once, within `jobs`."""
@@ -245,6 +237,8 @@ class Settings:
     publish: str = ""
     """The remote whose branch each landing moves first, under a lease: one clone at a time builds
     a branch, on any machine; `none`: what lands stays here until a person pushes it."""
+    publish_at: str = "task"
+    """`task`: with each landing; `end`: with one push at the end of a run that did all of it."""
     lease_seconds: float = 5 * MINUTE
     """A lease that stays unchanged for so long may be taken over."""
     store: str = ""
@@ -262,6 +256,8 @@ class Settings:
     """What a worker keeps of repositories, to make clones of."""
     worker_credentials: tuple[str, ...] = ()
     """Variables with a token, each with the one host that may be told it: `TOKEN@HOST`."""
+    worker_folders: tuple[str, ...] = ()
+    """Folders whose repositories a worker builds, where a path or `file://` is registered."""
     artifacts_store: str = ""
     """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
     events: str = ""

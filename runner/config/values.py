@@ -5,6 +5,8 @@ Servers of the Model Context Protocol, whose tools a model may call.
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
     from runner.secrets import load_rules
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
+
+
+def count_cores() -> int:
+    """Processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 GATE_KEYS = ("command", "seconds", "network", "types")

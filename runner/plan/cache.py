@@ -77,7 +77,7 @@ def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
     found = digests.sections = walk(data, known, prefixes, learner.learn, digests.of)
     sections = [each.known for each in found if each.known is not None]
     if learner.learnt or len(sections) != len(known):
-        _write(cache_folder, _OUTLINE, stamp, encode_sections(sections))
+        _write(cache_folder, _OUTLINE, stamp, list(sections))  # rows of named tuples
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
         title=next((each.title for each in found if each.title), ""),
@@ -286,11 +286,6 @@ _OF_OUTLINE = frozenset({"id", "title", "line", "spec", "status", "note"})
 _PLACED = ("test_contracts", "contracts", "gates", "blocks")
 """Fields of a task whose parts know their line."""
 _ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
-
-
-def encode_sections(sections: Sequence[KnownSection]) -> list[object]:
-    """Known sections as JSON values: named tuples are lists there."""
-    return list(sections)
 
 
 def decode_known_sections(content: object) -> list[KnownSection]:

@@ -43,6 +43,7 @@ _CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
 """Controls of the kernel. bubblewrap 0.8 leaves /proc/sys writable for a root without
 capabilities, and with kernel/core_pattern the whole machine."""
 
+_BORROWED = 5
 _CACHES = {"vite": (".vite", ".vite-temp"), "nyc": (".cache",)}
 """By package: where in `node_modules` it writes."""
 
@@ -163,7 +164,25 @@ def real(path: Path) -> Path:
 
 
 def alternates(objects: Path) -> list[Path]:
-    """Object folders that a repository borrows itself (gitrepository-layout(5))."""
+    """Object folders that a repository borrows, and those that these borrow in turn.
+
+    Git follows them to a depth of five (object-file.c, link_alt_odb_entries).
+    """
+    found: dict[Path, None] = {}
+    last = [real(objects)]
+    for _ in range(_BORROWED):
+        last = [
+            path
+            for folder in last
+            for path in _borrowed(folder)
+            if path not in found and path != real(objects)
+        ]
+        found.update(dict.fromkeys(last))
+    return list(found)
+
+
+def _borrowed(objects: Path) -> list[Path]:
+    """What one folder borrows (gitrepository-layout(5))."""
     try:
         lines = (objects / "info" / "alternates").read_text("utf-8", "replace").splitlines()
     except OSError:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from runner import effects
 from runner.errors import RunnerError
@@ -104,6 +104,34 @@ def require_permitted(address: str, credential: str, permitted: Collection[str])
             where=address,
             hint=f'worker_credentials = ["{credential}@{host or "HOST"}"] in your own settings',
         )
+
+
+def require_within(address: str, folders: Collection[str]) -> None:
+    """Refuse a repository of this machine that its owner named no folder of. Raises RunnerError.
+
+    Whoever registers an address names a path; what lies there is what this account may read.
+    """
+    if (place := _find_place(address)) is None:
+        return
+    kept = (Path(os.path.realpath(Path(one).expanduser())) for one in folders)
+    if not any(place.is_relative_to(one) for one in kept):
+        raise RunnerError(
+            "a path of this machine is built only where its own settings say so",
+            where=address,
+            hint=f'worker_folders = ["{place.parent}"] in your own settings',
+        )
+
+
+def _find_place(address: str) -> Path | None:
+    """The folder that an address names here, without symbolic links; None for another machine's."""
+    known = require_address(address)
+    scheme, _, rest = known.partition("://") if "://" in known else ("", "", known)
+    if scheme.lower() == "file":
+        # What looks like a host is the path's first folder to git (connect.c, parse_connect_url).
+        named = "/" + unquote(rest).lstrip("/")
+    else:
+        named = rest if not scheme and rest.startswith("/") else ""
+    return Path(os.path.realpath(named)) if named else None
 
 
 def find_branches(

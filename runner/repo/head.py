@@ -17,6 +17,8 @@ WAITING_TIP = "refs/worktree/runner/manual/tip"
 """The last landing that nobody has committed yet, in this work tree (git-worktree(1), REFS)."""
 WAITING_BASE = "refs/worktree/runner/manual/base"
 """The commit that those landings stand on: they count while it is the one checked out."""
+UNPUBLISHED = "unpublished/"
+"""Before the name of a branch that is built here, and published at the end."""
 _DEPTH = 5
 """How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
 _CHUNK = 1 << 16

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 120.0
 """The longest that one word with a remote may take."""
+_FETCH = 1800.0
 _LINE = regex(r"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
 """What git-ls-remote(1) prints for each ref."""
 _TRIES = 3
@@ -144,6 +145,22 @@ class Remote:
             return ""
         content = self._ask("cat-file", "commit", commit).out
         return content.partition(b"\n\n")[2][:bound].decode("utf-8", "replace")
+
+    def fetch_into(self, repository: Repository, commit: str) -> None:
+        """Have a commit of the remote, and all behind it, in the repository, which no ref holds.
+
+        Raises RemoteAwayError.
+        """
+        told = {**self._git.environment, "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
+        words = (
+            *("-c", "core.hooksPath=/dev/null", "-c", "fetch.fsckObjects=true"),
+            *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules"),
+            *("--no-write-fetch-head", "--no-auto-maintenance", "--upload-pack=git-upload-pack"),
+            *("--", self.address, commit),
+        )
+        answer = OwnGit(self._git.folder, told).ask(*words, seconds=_FETCH)
+        if answer.exit:
+            raise self._make_away_error(answer)
 
     def write_commit(self, message: str, *, tree: str = "", parent: str = "") -> str:
         """A commit, without parent and files if none are named.

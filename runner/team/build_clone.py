@@ -28,6 +28,7 @@ from runner.repo.foreign_address import (
     login_variables,
     require_address,
     require_permitted,
+    require_within,
 )
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
@@ -63,6 +64,8 @@ class BuildClone:
     """The worker's own environment."""
     permitted: tuple[str, ...] = ()
     """Which of its variables may be told to which host, as `TOKEN@HOST`."""
+    folders: tuple[str, ...] = ()
+    """Where repositories of this machine may lie."""
     stopped: Callable[[], bool] | None = None
     """Whether the clone is wanted no more; asked while it is made."""
     folder: Path = field(init=False)
@@ -109,10 +112,12 @@ class BuildClone:
     def environ(self) -> dict[str, str]:
         """What commands of ours are told there. Raises RunnerError without the login."""
         require_permitted(self.build.url, self.build.credential, self.permitted)
+        require_within(self.build.url, self.folders)
         told = {
             **self.person,
             **login_variables(self.build.url, self.build.credential, self.person),
             "RUNNER_PUBLISH": ORIGIN,
+            "RUNNER_PUBLISH_AT": "task",  # what is proven is seen, and lost with no machine
             "RUNNER_NOTIFY_ON": "",  # the worker tells of builds by itself
         }
         if self.build.plan:

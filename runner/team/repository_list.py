@@ -15,6 +15,7 @@ from runner.repo.foreign_address import (
     login_variables,
     require_address,
     require_permitted,
+    require_within,
 )
 from runner.team.build_state import ENDS
 from runner.team.tables import builds, repositories
@@ -81,16 +82,20 @@ def add_repository(
 
 
 def try_access(
-    one: Registered, environ: Mapping[str, str], permitted: Collection[str] | None = None
+    one: Registered,
+    environ: Mapping[str, str],
+    permitted: Collection[str] | None = None,
+    folders: Collection[str] = (),
 ) -> tuple[str, str]:
     """The branch that builds begin on and its commit, asked of the remote now.
 
-    `permitted` are the tokens that may be told to a host whom somebody else registered; None
-    where the person names both now. Raises RunnerError where the remote does not answer, or has
-    no such branch.
+    `permitted` are the tokens that may be told to a host whom somebody else registered, and
+    `folders` where one of this machine may lie; None where the person names it all now. Raises
+    RunnerError where the remote does not answer, or has no such branch.
     """
     if permitted is not None:
         require_permitted(one.url, one.credential, permitted)
+        require_within(one.url, folders)
     login = login_variables(one.url, one.credential, environ)
     default, branches = find_branches(one.url, {**environ, **login})
     branch = one.branch or default

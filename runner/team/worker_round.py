@@ -119,7 +119,8 @@ class TeamWorker:
         )
         permitted = self.settings.worker_credentials
         home = places.state / "team" / "builds"
-        clone = BuildClone(mine, home, cache, self.environ, permitted)
+        folders = self.settings.worker_folders
+        clone = BuildClone(mine, home, cache, self.environ, permitted, folders)
         work = BuildWork(
             *(self.store, mine, clone, self.settings, self.rung, self.over.is_set, self.tell)
         )

@@ -256,6 +256,8 @@ class TestGates:
         ("RUNNER_COVERAGE", "80%", "coverage", 80),
         ("RUNNER_PASS_ENV", "A, B", "pass_env", ("A", "B")),
         ("RUNNER_SANDBOX_READ", "/opt/a b:/srv", "sandbox_read", ("/opt/a b", "/srv")),
+        ("RUNNER_WORKER_FOLDERS", "/srv/a b:/opt", "worker_folders", ("/srv/a b", "/opt")),
+        ("RUNNER_WORKER_CREDENTIALS", "A@h B@i", "worker_credentials", ("A@h", "B@i")),
         ("RUNNER_ID_PREFIXES", "JIRA-", "id_prefixes", ("JIRA",)),
     ],
 )

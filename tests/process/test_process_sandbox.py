@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from process_bench import Bench, a_place
 
 from runner.model import Network
 from runner.process.base import Ended, command_environment
+from runner.process.mounts import alternates
 from runner.process.sandbox import NoSandbox, choose_sandbox
 
 
@@ -155,6 +157,20 @@ def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
     assert bench.says("git status --porcelain; git log --oneline | wc -l") == " M file\n1\n"
     bench.says("git -c user.name=a -c user.email=a@b commit -qam second")
     assert git(real, "log", "--format=%s").split() == ["first"]
+
+
+def test_objects_that_are_borrowed_in_turn_are_there_as_git_follows_them(walled, tmp_path):
+    folders = [tmp_path / name / "objects" for name in "abcdefgh"]
+    for folder in folders:
+        (folder / "info").mkdir(parents=True)
+    for folder, lent in pairwise([*folders, folders[0]]):
+        (folder / "info" / "alternates").write_text(f"{lent}\n")
+    assert alternates(folders[0]) == folders[1:6]
+    (folders[1] / "info" / "alternates").write_text(f"{folders[0]}\n{folders[2]}\n")
+    assert alternates(folders[0]) == folders[1:6]
+    (folders[5] / "some").write_text("borrowed")
+    bench = walled.at(replace(walled.place, objects=folders[0]))
+    assert bench.says(f"cat {folders[5]}/some") == "borrowed"
 
 
 # --- what is out of reach --------------------------------------------------------------

@@ -85,6 +85,7 @@ class Crew:
         """`runner worker` with a home of its own, as on another machine."""
         home = self.folder / f"home-{name}"
         told = {f"XDG_{one}_HOME": str(home / one.lower()) for one in ("CACHE", "STATE")}
+        told["RUNNER_WORKER_FOLDERS"] = str(self.folder)
         log = (self.folder / f"log-{name}").open("ab")
         worker = subprocess.Popen(
             [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.said, *words],

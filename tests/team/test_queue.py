@@ -11,6 +11,7 @@ from runner.repo.foreign_address import (
     login_variables,
     require_address,
     require_permitted,
+    require_within,
 )
 from runner.team.build_queue import (
     Wanted,
@@ -152,6 +153,30 @@ def test_a_token_is_told_to_no_host_that_its_owner_did_not_name(address, permitt
     with pytest.raises(RunnerError, match="SHOP_TOKEN may not be told to") as told:
         require_permitted(address, "SHOP_TOKEN", permitted)
     assert "worker_credentials = " in told.value.hint
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/srv/other/shop.git", "file:///srv/other/shop.git", "/srv/git/../other/shop.git"),
+        *("file://srv/other/shop.git", "file:///srv/g%69t/..%2fother", "file:///srv/git?/x"),
+        *("{inside}/link", "/srv/gitting/shop.git", "FILE:///srv/other"),
+    ],
+)
+def test_a_path_of_a_workers_machine_is_refused_where_its_owner_named_no_folder(address, tmp_path):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "link").symlink_to("/srv/other")
+    named = address.format(inside=tmp_path / "inside")
+    with pytest.raises(RunnerError, match="only where its own settings say so") as told:
+        require_within(named, ("/srv/git", str(tmp_path / "inside")))
+    assert "worker_folders = " in told.value.hint
+
+
+def test_below_a_folder_that_its_owner_named_and_elsewhere_it_is_built(tmp_path):
+    for address in ("/srv/git/shop.git", "file:///srv/git/shop.git", "file://srv/git/a%20b"):
+        require_within(address, ("/srv/git",))
+    for address in ("git@forge.example:a.git", "https://forge.example/srv/x", "ssh://h/srv/x"):
+        require_within(address, ())
 
 
 def test_it_is_told_to_the_one_that_was_named_and_none_is_asked_for_where_none_is_needed():

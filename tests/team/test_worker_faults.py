@@ -95,7 +95,9 @@ def test_a_row_whose_id_is_a_path_leads_out_of_no_folder(crew, tmp_path, said):
     (theirs / "repository").mkdir(parents=True)
     row = dataclasses.replace(build, id=said.format(theirs=theirs))
     home = tmp_path / "builds"
-    clone = BuildClone(row, home, CloneCache(tmp_path / "cache", 1e9), os.environ)
+    clone = BuildClone(
+        row, home, CloneCache(tmp_path / "cache", 1e9), os.environ, (), (str(tmp_path),)
+    )
     clone.open()
     clone.prepare()
     clone.close()

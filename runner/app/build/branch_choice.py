@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.project import BUILD
+from runner.repo.head import UNPUBLISHED
 from runner.repo.read import Repository
 from runner.text.display import display
 
@@ -22,13 +23,7 @@ _HEADS = "refs/heads/"
 
 def switch_to(project: Project, name: str) -> bool:
     """Be on that branch; whether that changed anything. Raises RunnerError where it cannot be."""
-    holder = RunLock(project.root / BUILD).holder()
-    if holder is not None:
-        raise RunnerError(
-            f"a run goes on in this folder: {holder}",
-            hint="another branch is built beside it in a clone or a work tree of its own",
-            code=ExitCode.CONFLICT,
-        )
+    _require_alone(project)
     with Repository.open(project.root) as repository:
         if repository.git.ask("check-ref-format", "--branch", name).exit or name.startswith("-"):
             raise RunnerError("no branch can be called so", where=display(name))
@@ -49,6 +44,36 @@ def switch_to(project: Project, name: str) -> bool:
                 code=ExitCode.CONFLICT,
             )
     return True
+
+
+def build_apart(project: Project, *, saved: bool) -> str:
+    """Be on the branch that is published at the end, as far as the remote's; what is said of it.
+
+    Raises RunnerError: a run goes on here, the remote is away, its commits do not fit.
+    """
+    from runner.run.landing.end_lease import go_apart
+
+    if saved:
+        raise RunnerError(
+            'with publish_at = "end" another branch is built than the one that was looked at',
+            hint="leave --apply out, or RUNNER_PUBLISH_AT=task",
+        )
+    _require_alone(project)
+    with Repository.open(project.root) as repository:
+        name = project.settings.publish
+        branch = go_apart(repository, name, project.environ)
+    whose = display(branch.removeprefix(UNPUBLISHED))
+    return f"on branch {display(branch)}; {whose} follows once all is published"
+
+
+def _require_alone(project: Project) -> None:
+    holder = RunLock(project.root / BUILD).holder()
+    if holder is not None:
+        raise RunnerError(
+            f"a run goes on in this folder: {holder}",
+            hint="another branch is built beside it in a clone or a work tree of its own",
+            code=ExitCode.CONFLICT,
+        )
 
 
 def _begin_in_remote(project: Project, repository: Repository, ref: str) -> None:

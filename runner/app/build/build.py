@@ -17,6 +17,7 @@ from runner.app.prove.verified_tree import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.repo.head import UNPUBLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,8 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     """That a run would change nothing, where that is so: found without opening the repository."""
     if request.saved or request.selection.named or request.reopen or request.always:
         return None
+    if (project.head().branch or "").startswith(UNPUBLISHED) and project.settings.publish:
+        return None  # what was built there is still to be pushed
     if not _is_all_done(project):
         return None
     tasks, state = project.outline().tasks, project.state()

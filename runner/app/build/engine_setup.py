@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.build.edited_plan import answer_edits, restore, tell_of_older
 from runner.app.build.outlook import Outlook
+from runner.app.build.publish_end import prove_at_end, publish
 from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
 from runner.app.prove.prove_again import prove_before
-from runner.app.prove.verify_tree import verify_at_end
 from runner.errors import ExitCode, worst
 from runner.history.recorded_changes import Records
 from runner.lazy_dataclass import dataclass
@@ -141,13 +141,12 @@ class _Building:
             except KeyboardInterrupt:
                 self._close_books(ids, ExitCode.INTERRUPTED)
                 raise
-            self._close_books(ids, code)
-        return code
+            return self._close_books(ids, code)
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
         """What everything says together, once all of it is DONE."""
         engine.crew.close()  # its scratch trees are used again
-        return verify_at_end(
+        return prove_at_end(
             self.session,
             self.reading.plan.tasks,
             self.board,
@@ -156,13 +155,14 @@ class _Building:
             owed=owed,
         )
 
-    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> None:
+    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> ExitCode:
         if self._at_home():
             restore(self.session, self.board)
         plan_path = self.session.project.plan_path
         said = partial(statuses_of, self.reading.plan.tasks, self.session.ledger)
         document = PlanDocument(plan_path, said, self.board.edit)
-        self.session.close_books(document, ids, code)
+        push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
+        return self.session.close_books(document, ids, code, push)
 
     def _begin(self) -> None:
         settings = self.session.project.settings

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
-from runner.errors import ExitCode, RunnerError
 from runner.history import change, revert
 from runner.history.change import ChangeContext
 from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
@@ -17,7 +16,6 @@ from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.read_journal import read_journal
-from runner.journal.tree_events import LeaseMoved
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -35,7 +33,6 @@ from runner.run.background_scans import Scans
 from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
-from runner.run.landing.git_locks import move_branch
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
@@ -48,16 +45,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
+    from runner.app.build import session_lease
+    from runner.errors import ExitCode
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Decision, Graded, Task
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.journal_writer import Listener
-    from runner.run.landing import branch_lease
     from runner.run.landing.branch_lease import BranchLease
 else:
-    branch_lease = lazy_module("runner.run.landing.branch_lease")
+    session_lease = lazy_module("runner.app.build.session_lease")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -123,43 +121,15 @@ class Session:
 
         What a crash left in the remote alone comes here first: the rest is as for any crash.
         """
-        settings = self.project.settings
-        if not settings.publish:
-            return
-        if settings.commit == "manual":
-            raise RunnerError(
-                'publish needs commit = "task": a landing is pushed as it is made',
-                hint="RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
-            )
-
-        project, ledger = self.project, self.ledger
-        where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
-        lease = branch_lease.open_lease(self.repository, *where)
-        lease.run = ledger.run
-        lease.doing = plural(len(self.tasks), "task")
-        self.lease = self._stack.enter_context(lease)
-        if (old := lease.taken_from) is not None:
-            why = f"not renewed for {settings.lease_seconds:g} s"
-            moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
-            ledger.note(moved, durable=True)
-        if lease.cut_off:
-            move_branch(self.repository, self.repository.head(), lease.cut_off, "runner: go on")
-        self.repository.publish = lease.move
+        if self.project.settings.publish:
+            lease = session_lease.open_session_lease(self.project, self.repository, self.ledger.run)
+            lease.doing = plural(len(self.tasks), "task")
+            self.lease = self._stack.enter_context(lease)
+            session_lease.begin_under(lease, self.repository, self.ledger)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
         """Whether the branch is still ours to build, said where it is not."""
-        if (lease := self.lease) is None:
-            return frozenset()
-        try:
-            lease.renew()
-        except RunnerError as error:
-            say(f"note: {error.message}: {error.detail}")
-        if lease.trouble:
-            say(f"note: {lease.trouble}")
-        if (holder := lease.lost_to) is not None:
-            moved = LeaseMoved(lease.branch, lease.holder, holder.who, holder.reason)
-            self.ledger.note(moved, durable=True)
-        return frozenset({ExitCode.CONFLICT}) if lease.trouble else frozenset()
+        return session_lease.confirm(self.lease, self.ledger, say) if self.lease else frozenset()
 
     def _listen(self) -> None:
         crash_cleanup.sweep(self.project.root, self.own_documents)
@@ -350,14 +320,24 @@ class Session:
         """Have something done before the lock is given back, the last first."""
         self._stack.callback(callback)
 
-    def close_books(self, plan: PlanDocument, ids: Sequence[str], code: ExitCode) -> None:
-        """Write the documents, commit them as the record, and say in the journal how it ended."""
+    def close_books(
+        self,
+        plan: PlanDocument,
+        ids: Sequence[str],
+        code: ExitCode,
+        publish: Callable[[ExitCode], ExitCode] | None = None,
+    ) -> ExitCode:
+        """Write the documents, commit them as the record, and say in the journal how it ended.
+
+        `publish` moves the remote between the two, where that is still to be done.
+        """
         found = Moment.of(self.repository.head().commit, self.ledger)
         self.ownership.write()
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
         commit = self._record(plan) if self._is_recorded() else None
+        code = publish(code) if publish else code
         head = commit or self.repository.head().commit or ""
         now = Moment.of(head, self.ledger)
         if commit and self.repository.parents_of(commit) == (found.head,):
@@ -374,6 +354,7 @@ class Session:
             record=commit or "",
         )
         carry_known(self.project, now, Moment.of(head, self.ledger))
+        return code
 
     def _is_recorded(self) -> bool:
         """Whether this run ends with a record commit.

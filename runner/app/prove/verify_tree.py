@@ -147,16 +147,18 @@ def verify_at_end(
     say: Callable[[str], None],
     wakes: Wakes,
     owed: bool = False,
+    merged: bool = False,
 ) -> frozenset[ExitCode]:
     """Prove together what was accepted one by one; what fails only there becomes STALE.
 
     Only where all is DONE, and this run did some of it or one before `owed` it still; else what is
-    known of the tree is told. Gives the exit codes that then hold.
+    known of the tree is told. What others did is `merged` with it: then whatever is DONE is proven.
+    Gives the exit codes that then hold.
     """
     project, state = session.project, session.ledger.state
     subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
     found = find_unverified_tasks(project, tasks, state, session.repository)
-    at_end = project.settings.verify_at_end and len(subjects) == len(tasks)
+    at_end = merged or (project.settings.verify_at_end and len(subjects) == len(tasks))
     if found and (not at_end or all(one.uncommitted for one in found.values())):
         say(format_unverified(found))
     if not at_end:
@@ -165,7 +167,7 @@ def verify_at_end(
         board.publish(session.ledger.note, head=session.head().commit or "")
         return frozenset({ExitCode.PERSON})
     by_hand = any(not one.uncommitted for one in found.values())
-    if not (session.landed or session.checked or owed or by_hand):
+    if not (session.landed or session.checked or owed or by_hand or merged):
         known = find_verification(project, state, session.head().commit or "", session.repository)
         if known.said:
             say(known.said)

@@ -95,10 +95,11 @@ def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) 
         if given.what
         else repository_list.list_repositories(store)
     )
-    rows, permitted = [], read_settings(environ).worker_credentials
+    rows, mine = [], read_settings(environ)
+    permitted = (mine.worker_credentials, mine.worker_folders)
     for one in chosen:
         try:
-            rows.append((one.name, repository_list.try_access(one, environ, permitted)[1], ""))
+            rows.append((one.name, repository_list.try_access(one, environ, *permitted)[1], ""))
         except RunnerError as error:
             rows.append((one.name, "", format_error(error).removeprefix("runner: ")))
     if given.json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.contracts.entries import Refused
@@ -180,10 +179,15 @@ def _items(
     if "array" not in ours.types:
         return
     yield from _compare(f"{where}[]", Side(ours.items, root), Side(theirs.items, other_root), how)
-    pairs = zip_longest(ours.first, theirs.first, fillvalue=True)
-    for number, (mine, model) in enumerate(pairs):
+    for number in range(max(len(ours.first), len(theirs.first))):
+        mine, model = _at(ours, number), _at(theirs, number)
         at = f"{where}[{number}]"
         yield from _compare(at, Side(mine, root), Side(model, other_root), how)
+
+
+def _at(side: Shape, number: int) -> Json:
+    """What an element may be: behind the last place of its own what `items` says (10.3.1.2)."""
+    return side.first[number] if number < len(side.first) else side.items
 
 
 def _variants(

@@ -173,9 +173,7 @@ def _codex(row: Row, into: Transcript) -> None:
         # `cached_input_tokens` is a part of `input_tokens` (OpenAI's API, "Prompt caching"), and
         # not added.
         usage = _within(row, "usage")
-        into.record_usage(
-            f"turn {id(row)}", Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens"))
-        )
+        into.record_more_usage(Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens")))
         into.ended, into.error = True, ""
     elif kind == "turn.failed":
         into.record_failure(_text(row, "error", "message"))

@@ -158,6 +158,10 @@ class Transcript:
         self._parts[key] = usage
         self.usage = _less(self.usage, before) + usage
 
+    def record_more_usage(self, usage: Usage) -> None:
+        """Tokens and cost of one more part of the session, which is never told again."""
+        self.record_usage(f"part {len(self._parts)}", usage)
+
     def record_total_usage(self, usage: Usage) -> None:
         """Tokens and cost of the whole session, which count instead of its parts."""
         self._parts = {}

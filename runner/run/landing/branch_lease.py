@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from dataclasses import field
 from threading import Event, RLock, Thread
+from time import sleep
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -29,11 +30,11 @@ from runner.run.landing.lease_standing import (
     person_name,
 )
 from runner.run.landing.protection import require_open
+from runner.run.landing.remote_tip import PUBLISHING, is_cut_off, require_same
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from typing import Self
 
     from runner.repo.head import Head
@@ -41,15 +42,14 @@ if TYPE_CHECKING:
     from runner.repo.remote import Swapped
     from runner.run.landing.lease_standing import Standing
 
-PUBLISHING = "refs/worktree/runner/publishing"
-"""The commit that was last to be pushed: what a crash left in the remote alone is known by it."""
 _BEATS = 5
 """Renewals within a ttl."""
 _ROUNDS = 3
 """How often a lease is looked at again that moved while it was to be taken."""
 _PAUSE = 2.0
 """Seconds between tries while the remote is away, at most."""
-_PATIENCE = 5.0  # seconds that giving it back may take: a run that ends waits for no remote
+_PATIENCE = 15.0
+"""Seconds that the end may take in all: enough on a busy machine, and no remote is waited for."""
 
 
 @dataclass(slots=True)
@@ -80,6 +80,8 @@ class BranchLease:
     _stack: ExitStack = field(default_factory=ExitStack, init=False)
     _lock: RLock = field(default_factory=RLock, init=False)
     _over: Event = field(default_factory=Event, init=False)
+    _until: float = field(default=0.0, init=False)
+    """When giving it back is given up, once it has begun to end."""
     _remote: Remote = field(init=False)
     _ref: str = field(default="", init=False)
     _value: str | None = field(default=None, init=False)
@@ -180,10 +182,10 @@ class BranchLease:
 
     def _is_alone(self, reason: str) -> bool:
         """Whether nobody took it at the same moment in the other place; else it is given back."""
-        seen = self._remote.read(self._branch_ref, *refs_of(self.branch))
         other = next(ref for ref in refs_of(self.branch) if ref != self._ref)
-        alone = other not in seen
         try:
+            seen = self._remote.read(self._branch_ref, *refs_of(self.branch))
+            alone = other not in seen
             if alone and not reason:
                 self._require_tip(seen)
                 self._tip = seen.get(self._branch_ref)
@@ -196,43 +198,13 @@ class BranchLease:
 
     def _require_tip(self, seen: Mapping[str, str]) -> None:
         """The branch here must be the remote's. Raises PublishError."""
-        tip, head = seen.get(self._branch_ref), self.repository.find_head()
-        if tip == head.commit and tip:
-            return
-        branch, name = display(self.branch), display(self.name)
-        if tip is None:
-            raise PublishError(
-                f"{name} has no branch {branch} yet",
-                hint=f"git push {name} {branch}, then run again",
-                code=ExitCode.PERSON,
-            )
-        if self._is_cut_off(head, tip):
-            return
-        git = self.repository.git
-        known = git.ask("cat-file", "-e", f"{tip}^{{commit}}").exit == 0
-        if known and self.repository.is_ancestor(tip, head.commit or ""):
-            raise PublishError(
-                f"{branch} has commits that {name} has not: a landing would push them along",
-                hint=f"git push {name} {branch}, then run again",
-                code=ExitCode.PERSON,
-            )
-        raise PublishError(
-            f"{name} has commits of {branch} that are not here",
-            hint=f"git pull --rebase {name} {branch}, then run again",
-            code=ExitCode.CONFLICT,
-        )
-
-    def _is_cut_off(self, head: Head, tip: str) -> bool:
-        """Whether the remote is one commit of our own ahead, which a crash kept from here."""
-        if self.repository.resolve(PUBLISHING) != tip:
-            return False
-        return self.repository.resolve(f"{tip}^") == head.commit
+        require_same(self.repository, self.name, self.branch, seen.get(self._branch_ref))
 
     @property
     def cut_off(self) -> str:
         """The commit that a crash left in the remote alone; empty where there is none."""
         head, tip = self.repository.find_head(), self._tip
-        return tip if tip and tip != head.commit and self._is_cut_off(head, tip) else ""
+        return tip if tip and tip != head.commit and is_cut_off(self.repository, head, tip) else ""
 
     # --- holding ------------------------------------------------------------------------
 
@@ -364,37 +336,42 @@ class BranchLease:
 
     def _end(self, beats: Thread) -> None:
         self._over.set()
+        self._until = effects.monotonic() + _PATIENCE
         beats.join(_PATIENCE)
 
     def _give_back(self) -> None:
-        """Let it go, if it is still ours; a remote that is away sees it lapse."""
-        self._remote.seconds = _PATIENCE
-        if self._value is None or self._lost or not self._lock.acquire(timeout=_PATIENCE):
+        """Let it go, if it is still ours; a remote that is away sees it lapse.
+
+        What was pushed last may have arrived although its answer did not: where the lease is then
+        counts, not where it was last known to be.
+        """
+        until, seconds = self._until or effects.monotonic() + _PATIENCE, self._remote.seconds
+        is_free = self._value is not None and not self._lost
+        if not (is_free and self._lock.acquire(timeout=max(until - effects.monotonic(), 0.0))):
             return
         try:
-            with suppress(RunnerError):
-                self._remote.swap(Move(self._ref, self._value, None))
-                self.memory.keep_token("")
+            while self._value is not None and (left := until - effects.monotonic()) > 0:
+                self._remote.seconds = left
+                try:
+                    self._let_go(self._remote.swap(Move(self._ref, self._value, None)))
+                except RunnerError:
+                    sleep(min(_PAUSE, self.seconds / _BEATS))
         finally:
-            self._value = None
+            self._value, self._remote.seconds = None, seconds
             self._lock.release()
+
+    def _let_go(self, came: Swapped) -> None:
+        """Take in where it is now: a value of ours that came late is let go the next time."""
+        value = came.seen.get(self._ref)
+        if value is not None and value == self._value:  # it takes no such push: the lease lapses
+            self._value = None
+        elif value is not None and value in self._sent:
+            self._value = value
+        else:  # it is gone, or somebody else's
+            self._value = None
+            self.memory.keep_token("")
 
     # --- words --------------------------------------------------------------------------
 
     def _make_trouble(self) -> PublishError:
         return PublishError(self.trouble, hint="runner lease", code=ExitCode.CONFLICT)
-
-
-def open_lease(
-    repository: Repository, name: str, seconds: float, environ: Mapping[str, str], cache: Path
-) -> BranchLease:
-    """The lease of the branch that is checked out, not looked at yet. Raises RunnerError.
-
-    `name` is the remote's, `cache` the user's folder for what can be made anew of this clone.
-    """
-    head = repository.find_head()
-    if head.detached or not head.ref.startswith("refs/heads/"):
-        hint = "git switch NAME"
-        raise RunnerError("publish needs a branch, and none is checked out", hint=hint)
-    branch = head.ref.removeprefix("refs/heads/")
-    return BranchLease(repository, name, branch, environ, LeaseMemory(cache), seconds)

@@ -27,6 +27,8 @@ def an_object(**properties):
         ({"allOf": [an_object(a=TEXT), an_object(b=TEXT)]}, an_object(b=TEXT, a=TEXT)),
         ({"anyOf": [TEXT, {"type": "integer"}]}, {"oneOf": [{"type": "integer"}, TEXT]}),
         ({"type": "array", "items": {}}, {"type": "array"}),
+        ({"type": "array", "items": TEXT}, {"type": "array", "prefixItems": [TEXT], "items": TEXT}),
+        ({"type": "array"}, {"type": "array", "prefixItems": [True]}),
         ({"type": "object", "additionalProperties": True}, {"type": "object"}),
         (True, {}),
     ],
@@ -152,3 +154,10 @@ def test_bounds_that_every_integer_of_javascript_has_are_none():
     assert differences(safe, {"type": "integer"}) == ()
     assert differences({"type": "integer"}, {**safe, "minimum": 0}) != ()
     assert differences({"type": "number"}, {**safe, "type": "number"}) != ()
+
+
+def test_a_place_that_one_side_leaves_to_items_is_held_against_them():
+    whole = {"type": "array", "items": TEXT}
+    first = {"type": "array", "prefixItems": [{"type": "integer"}], "items": TEXT}
+    assert any("[0]" in said for said in differences(whole, first))
+    assert any("[0]" in said for said in differences(first, whole))

@@ -97,6 +97,12 @@ def test_codex_tells_commands_and_tokens():
     assert told == ["command_execution ls", "All done."]
 
 
+def test_codex_has_each_of_many_turns_counted():
+    turn = {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 1}}
+    transcript, _, _ = heard(Dialect.CODEX, *[turn] * 20)
+    assert transcript.usage == Usage(200, 20)
+
+
 def test_codex_tells_why_a_turn_failed():
     said = {"type": "turn.failed", "error": {"message": "unexpected status 401 Unauthorized"}}
     assert heard(Dialect.CODEX, said)[0].error == "unexpected status 401 Unauthorized"

@@ -1,0 +1,64 @@
+"""The lease that a session holds where what lands is published: begun under, and confirmed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.journal.tree_events import LeaseMoved
+from runner.run.landing.end_lease import EndLease, open_lease
+from runner.run.landing.git_locks import move_branch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.project import Project
+    from runner.repo.read import Repository
+    from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.branch_lease import BranchLease
+
+
+def open_session_lease(project: Project, repository: Repository, run: str) -> BranchLease:
+    """The lease of what is checked out, not taken yet. Raises RunnerError."""
+    settings = project.settings
+    if settings.commit == "manual":
+        raise RunnerError(
+            'publish needs commit = "task": a landing is pushed as it is made',
+            hint="RUNNER_COMMIT=task, or RUNNER_PUBLISH=none for this run",
+        )
+    where = (settings.publish, settings.lease_seconds, project.environ, project.cache)
+    lease = open_lease(repository, *where)
+    lease.run = run
+    return lease
+
+
+def begin_under(lease: BranchLease, repository: Repository, ledger: JournalWriter) -> None:
+    """Say from whom it was taken over, and have landings go to the remote first.
+
+    What a crash left in the remote alone comes here before.
+    """
+    if (old := lease.taken_from) is not None:
+        why = f"not renewed for {lease.seconds:g} s"
+        moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
+        ledger.note(moved, durable=True)
+    if isinstance(lease, EndLease):
+        return
+    if lease.cut_off:
+        move_branch(repository, repository.head(), lease.cut_off, "runner: go on")
+    repository.publish = lease.move
+
+
+def confirm(
+    lease: BranchLease, ledger: JournalWriter, say: Callable[[str], object]
+) -> frozenset[ExitCode]:
+    """Whether the branch is still ours to build, said where it is not."""
+    try:
+        lease.renew()
+    except RunnerError as error:
+        say(f"note: {error.message}: {error.detail}")
+    if lease.trouble:
+        say(f"note: {lease.trouble}")
+    if (holder := lease.lost_to) is not None:
+        moved = LeaseMoved(lease.branch, lease.holder, holder.who, holder.reason)
+        ledger.note(moved, durable=True)
+    return frozenset({ExitCode.CONFLICT}) if lease.trouble else frozenset()

@@ -1,0 +1,195 @@
+"""A branch that is published at the end: built as `unpublished/NAME`, moved by one push.
+
+The lease is that of NAME, held as ever; landings stay here, so nobody else has to take half of a
+build along. What moved in the remote meanwhile is merged, by git's object database alone, and
+proven with it before the push; the person's own NAME follows the remote's. Commits keep their ids,
+which the journal knows: so the two lines are merged, and none is rewritten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.errors import ExitCode, RunnerError
+from runner.repo.commit import DURABLE
+from runner.repo.head import UNPUBLISHED
+from runner.repo.merge import merge_commits
+from runner.repo.remote import PublishError, Remote, Swap
+from runner.run.landing.branch_lease import BranchLease
+from runner.run.landing.lease_standing import LeaseMemory
+from runner.run.landing.remote_tip import PUBLISHING, is_here
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from runner.repo.read import Repository
+
+HEADS = "refs/heads/"
+_APART = f"{HEADS}{UNPUBLISHED}"
+
+
+class EndLease(BranchLease):
+    """The lease of a branch that is built under another name; nothing lands in the remote by it."""
+
+    def _require_tip(self, seen: Mapping[str, str]) -> None:
+        """The remote has it; that it is elsewhere than here is what the end is for."""
+        tip = seen.get(self._branch_ref)
+        if tip is None:
+            raise _make_missing(self.name, self.branch)
+        if not is_here(self.repository, tip):
+            self._remote.fetch_into(self.repository, tip)
+
+    def look_again(self) -> str:
+        """Where the remote's branch is now, with its commits here. Raises RemoteAwayError."""
+        with self._lock:
+            seen = self._remote.read(self._branch_ref)
+            self._require_tip(seen)
+            self._tip = seen[self._branch_ref]
+            return self._tip
+
+    def publish(self, commit: str) -> None:
+        """Move the remote's branch to a commit that stands on its tip.
+
+        Raises PublishError where it did not move, RunnerError where that is not known.
+        """
+        with self._lock:
+            if self.trouble:
+                raise self._make_trouble()
+            self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
+            came = self._swap_with_branch(commit)
+            if came.seen.get(self._branch_ref) == commit:
+                self._tip = commit
+                return
+        if not self.trouble and came.swap is Swap.MOVED:
+            whose = f"{display(self.branch)} of {display(self.name)}"
+            self.trouble = f"somebody pushed to {whose} as this was to be published"
+        self.trouble = self.trouble or self._explain(came)
+        raise PublishError(self.trouble, hint="runner run", code=ExitCode.CONFLICT)
+
+
+def open_lease(
+    repository: Repository, name: str, seconds: float, environ: Mapping[str, str], cache: Path
+) -> BranchLease:
+    """The lease of the branch that is checked out, not looked at yet. Raises RunnerError.
+
+    `name` is the remote's, `cache` the user's folder for what can be made anew of this clone.
+    """
+    head = repository.find_head()
+    if head.detached or not head.ref.startswith(HEADS):
+        hint = "git switch NAME"
+        raise RunnerError("publish needs a branch, and none is checked out", hint=hint)
+    memory = LeaseMemory(cache)
+    if head.ref.startswith(_APART):
+        branch = head.ref.removeprefix(_APART)
+        return EndLease(repository, name, branch, environ, memory, seconds)
+    branch = head.ref.removeprefix(HEADS)
+    return BranchLease(repository, name, branch, environ, memory, seconds)
+
+
+# --- the branch of its own ------------------------------------------------------------
+
+
+def go_apart(repository: Repository, name: str, environ: Mapping[str, str]) -> str:
+    """Be on the unpublished branch of what is checked out, with all that the remote has of it.
+
+    `name` is the remote's; gives the branch. Raises PublishError, and RemoteAwayError.
+    """
+    head = repository.find_head()
+    if head.detached or not head.ref.startswith(HEADS):
+        raise RunnerError("publish needs a branch, and none is checked out", hint="git switch NAME")
+    branch = head.ref.removeprefix(_APART).removeprefix(HEADS)
+    ref, apart = f"{HEADS}{branch}", f"{_APART}{branch}"
+    with Remote(repository, name, environ) as remote:
+        tip = remote.read(ref).get(ref)
+        if tip is None:
+            raise _make_missing(name, branch)
+        if not is_here(repository, tip):
+            remote.fetch_into(repository, tip)
+    if head.ref == ref:
+        _leave(repository, name, branch, tip)
+    join(repository, name, branch, tip)
+    return apart.removeprefix(HEADS)
+
+
+def _leave(repository: Repository, name: str, branch: str, tip: str) -> None:
+    """From the branch to its unpublished one, which goes on where it was left."""
+    here, apart = repository.resolve(f"{HEADS}{branch}") or "", f"{_APART}{branch}"
+    if not repository.is_ancestor(here, tip):
+        raise PublishError(
+            f"{display(branch)} has commits that {display(name)} has not: "
+            "they would be pushed along",
+            hint=f"git push {display(name)} {display(branch)}, then run again",
+            code=ExitCode.PERSON,
+        )
+    before = repository.resolve(apart)
+    if before is None or repository.is_ancestor(before, here):
+        repository.git.run("update-ref", apart, here, before or "")
+    _do(repository, "switch", "--quiet", "--no-guess", apart.removeprefix(HEADS))
+
+
+def join(repository: Repository, name: str, branch: str, tip: str) -> bool:
+    """Take the remote's tip into what is checked out; whether that changed anything.
+
+    Raises PublishError where both changed the same lines, or a file is in the way.
+    """
+    head = repository.find_head().commit or ""
+    merged = merge_commits(repository, tip, head)
+    if merged.conflicts:
+        paths = ", ".join(display(path) for path in merged.conflicts[:5])
+        raise PublishError(
+            f"{display(name)} has commits of {display(branch)} that do not fit what is built "
+            f"here: {paths}",
+            hint=f"git pull --no-rebase {display(name)} {display(branch)}, resolve and commit; "
+            "then run again",
+            code=ExitCode.CONFLICT,
+        )
+    if merged.commit == head:
+        return False
+    _do(repository, "merge", "--quiet", "--ff-only", merged.commit)
+    return True
+
+
+def has_merges(repository: Repository, tip: str) -> bool:
+    """Whether what is checked out has merges that the tip has not."""
+    words = ("rev-list", "--merges", "--max-count=1", "HEAD", f"^{tip}")
+    return bool(repository.git.run(*words).strip())
+
+
+def go_home(repository: Repository) -> str:
+    """Move the branch to what was published of it, and be on it again; why not, in words."""
+    head = repository.find_head()
+    branch, commit = head.ref.removeprefix(_APART), head.commit or ""
+    ref = f"{HEADS}{branch}"
+    here = repository.resolve(ref)
+    if here is not None and not repository.is_ancestor(here, commit):
+        return f"{display(branch)} here has commits that are not published: git merge {head.branch}"
+    if repository.git.line("for-each-ref", "--format=%(worktreepath)", ref):
+        return f"{display(branch)} is checked out elsewhere: git merge {head.branch} there"
+    git = repository.git.with_settings(DURABLE)
+    git.run("update-ref", ref, commit, here or "")
+    # the same commit under another name: neither index nor files change by it
+    git.run("symbolic-ref", "-m", "runner: published", "HEAD", ref)
+    git.run("update-ref", "-d", head.ref, commit)
+    return ""
+
+
+def _do(repository: Repository, *words: str) -> None:
+    answer = repository.git.ask("-c", "core.hooksPath=/dev/null", *words)
+    if answer.exit:
+        raise PublishError(
+            f"git does not {words[0]} here",
+            detail=display(answer.said.strip()[-1000:], lines=True),
+            hint="commit or stash what is in its way, then run again",
+            code=ExitCode.CONFLICT,
+        )
+
+
+def _make_missing(name: str, branch: str) -> PublishError:
+    name, branch = display(name), display(branch)
+    return PublishError(
+        f"{name} has no branch {branch} yet",
+        hint=f"git push {name} {branch}, then run again",
+        code=ExitCode.PERSON,
+    )
