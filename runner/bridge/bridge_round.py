@@ -113,7 +113,7 @@ class Bridge:
         """Tell what one round would do, and do none of it. Raises RunnerError."""
         login, base = self.forge.find_login(), self.forge.find_default_branch()
         codes = {ExitCode.OK}
-        for number in self._list_new():
+        for number in self._list_new(login, base):
             tell = partial(self._tell_of, number)
             builder = RehearsedClone(*self._place_of(number), tell=tell)
             try:
@@ -165,7 +165,7 @@ class Bridge:
         """Take up every issue of which something is new; seconds until the next look."""
         try:
             self.forge.forget_rights()
-            found = self._list_new()
+            found = self._list_new(login, base)
         except ForgeBusyError as busy:
             self.tell(f"{busy.message}; {busy.hint}")
             return busy.seconds
@@ -182,13 +182,13 @@ class Bridge:
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll
 
-    def _list_new(self) -> dict[int, tuple[object, ...]]:
+    def _list_new(self, login: str, base: str) -> dict[int, tuple[object, ...]]:
         """Issues of which something may be new, with what tells that."""
         issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
         found = {
             number: (
                 *(one.updated, one.blocked_by, one.parts, one.parent in issues),
-                *self._look_at_request(one),
+                *self._look_at_request(one, login, base),
             )
             for number, one in issues.items()
         }
@@ -200,11 +200,11 @@ class Bridge:
             if number not in self._works and (not seen or self._seen.get(number) != seen)
         }
 
-    def _look_at_request(self, issue: Issue) -> tuple[object, ...]:
+    def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
         if Stage.REVIEW not in issue.labels:
             return ()
-        pull = self.forge.find_pull_request(branch_of(issue.number))
+        pull = self.forge.find_pull_request(branch_of(issue.number), base, login)
         if pull is None:
             return ()
         said = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))

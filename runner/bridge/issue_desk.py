@@ -71,9 +71,13 @@ class IssueDesk:
         self.comment, self.memory = marked[0] if marked else (None, Memory())
         for double, _ in marked[1:]:  # of two bridges without a lease between them
             self.forge.delete_comment(double.id)
-        pull = self.forge.find_pull_request(self.branch) if self.comment else None
+        pull = self.find_own_request() if self.comment else None
         is_ours = pull is not None and pull.number > self.memory.before
         self.pull = pull if is_ours else None
+
+    def find_own_request(self) -> PullRequest | None:
+        """The newest pull request that we opened of the branch, into where it has to go."""
+        return self.forge.find_pull_request(self.branch, self.base, self.login)
 
     def is_wanted(self) -> bool:
         """Whether it is open, and labelled as those are that something is done for."""

@@ -80,9 +80,9 @@ class Rehearsal(GitHub):
         """What would be there."""
         return [*super().list_own_issues(label, login), *self._issues]
 
-    def find_pull_request(self, branch: str) -> PullRequest | None:
+    def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
         """As it would be."""
-        found = self._pulls.get(branch) or super().find_pull_request(branch)
+        found = self._pulls.get(branch) or super().find_pull_request(branch, base, login)
         return found and replace(found, body=self._texts.get(-found.number, found.body))
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:

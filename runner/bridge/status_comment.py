@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from runner.bridge.comment_text import MOST, code, fence
+from runner.bridge.comment_text import MOST, code, cut_lines, fence, fits_fence, list_naming
 from runner.model import Status
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ _ANSWERS = {
     Stage.PAUSED: "`/runner retry` goes on with it.",
     Stage.PERSON: "`/runner retry` tries again.",
 }
+TOO_LONG = (
+    "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
+    " once, or approve it in its clone."
+)
+_MOST_LISTED = 20
 _WHO = "Only comments of people who may push here count, and only as they were first written."
 
 
@@ -131,17 +136,25 @@ def _table(rows: Sequence[TaskRow], links: Links) -> Iterator[str]:
 def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
     digest = digest_shown(draft)
     yield fence(draft.text, "markdown")
+    named = list_naming(draft.text)
     missing = [said for said, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
     for title, said in (
         ("Asked, but not covered", missing),
         ("Taken out", draft.taken_out),
         ("To mend first", draft.mistakes),
         ("Commands that ran nowhere here before; an approval lets them run", unknown),
+        ("They become subjects of commits, and there names ring and issues close", named),
     ):
         if said:
             yield f"\n{title}:\n"
-            yield from (f"- {code(one)}" for one in said[:20])
-    yield f"\n`/runner approve {digest}` has exactly this built."
+            yield from (f"- {code(one)}" for one in said[:_MOST_LISTED])
+        if len(said) > _MOST_LISTED:
+            yield f"- and {len(said) - _MOST_LISTED} more"
+    # Behind all that has to be read: where that is cut off, this is, too.
+    if fits_fence(draft.text):
+        yield f"\n`/runner approve {digest}` has exactly this built."
+    else:
+        yield f"\n{TOO_LONG}"
     yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
 
 
@@ -164,7 +177,7 @@ def write_request(
     lines.append(
         "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
     )
-    return "\n".join(lines)[:MOST]
+    return cut_lines("\n".join(lines), MOST)
 
 
 def format_used_up(limit: int, what: str, trigger: str) -> str:

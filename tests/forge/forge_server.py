@@ -35,7 +35,13 @@ RIGHTS = {  # what a role is told as, and what the collaborator's endpoint calls
 }
 VALIDATORS = {}
 """By the identity of a shape, which lives as long as its module."""
-CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
+CLOSING = re.compile(
+    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:#|GH-|https://forge\.test/acme/shop/issues/)"
+    r"(\d+)",
+    re.IGNORECASE,
+)
+"""Of this repository, in the forms that GitHub takes (docs.github.com, "Autolinked references and
+URLs"): in a pull request's text, and in commits that come into the default branch."""
 
 
 class RefusalError(Exception):
@@ -67,6 +73,7 @@ class ForgeServer:
         self.after = None
         """Called with (method, path) once it is carried out, before its answer goes out."""
         self.page = 100
+        self._labels_there = {}
         self._ids, self._lock = itertools.count(1), threading.RLock()
         self._server = None
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -108,14 +115,17 @@ class ForgeServer:
             return number
 
     def label(self, actor, number, label):
+        """A label is the repository's: one that differs by case alone is the same."""
         with self._lock:
             issue = self.issues[number]
+            label = self._labels_there.setdefault(label.casefold(), label)
             if label not in issue["labels"]:
                 issue["labels"].append(label)
                 self._happen(number, "labeled", actor, label={"name": label, "color": "ededed"})
 
     def unlabel(self, actor, number, label):
         with self._lock:
+            label = self._labels_there.get(label.casefold(), label)
             if label not in self.issues[number]["labels"]:
                 raise RefusalError(404, "Label does not exist")
             self.issues[number]["labels"].remove(label)
@@ -198,10 +208,11 @@ class ForgeServer:
         """Merge a pull request, and close what its text says that it closes."""
         with self._lock:
             pull = self.issues[number]["pull"]
+            said = self._git("log", "--format=%B", f"{pull['base']}..{self._head(pull)}")
             self._git("update-ref", f"refs/heads/{pull['base']}", self._head(pull))
             pull["merged_at"] = self._tick()
             self.close_issue(actor, number)
-            for found in CLOSING.findall(self.issues[number]["body"]):
+            for found in CLOSING.findall(f"{self.issues[number]['body']}\n{said}"):
                 if int(found) in self.issues:
                     self.close_issue(actor, int(found))
 
@@ -383,19 +394,32 @@ class ForgeServer:
             act(self.bot, int(number))
         return issue
 
-    def _open_pull(self, said):
+    def open_pull(self, actor, head, base, title, body="", repository=""):
+        """As who may read can, too; `repository` is a fork's name, if it is of one."""
+        asked = {"head": head, "base": base, "title": title, "body": body}
+        return self._open_pull(asked, actor, repository)["number"]
+
+    def _open_pull(self, said, actor="", repository=""):
         head, base = self._need(said, "head"), self._need(said, "base")
         sha, onto = self.sha_of(head), self.sha_of(base)
         if not sha or not onto:
             raise RefusalError(422, "Validation Failed", [{"field": "head", "code": "invalid"}])
-        if any(one["pull"]["head"] == head and one["state"] == "open" for one in self.pulls):
+        asked = (head, base, repository or self.name)
+        if any(
+            (one["pull"]["head"], one["pull"]["base"], one["pull"]["repository"]) == asked
+            and one["state"] == "open"
+            for one in self.pulls
+        ):
             text = f"A pull request already exists for acme:{head}."
             raise RefusalError(422, "Validation Failed", [{"message": text}])
         if self._git("rev-list", "--count", f"{onto}..{sha}") == "0":
             text = f"No commits between {base} and {head}"
             raise RefusalError(422, "Validation Failed", [{"message": text}])
-        number = self.open_issue(self.bot, self._need(said, "title"), said.get("body") or "")
+        number = self.open_issue(
+            actor or self.bot, self._need(said, "title"), said.get("body") or ""
+        )
         pull = {"head": head, "base": base, "sha": sha, "merged_at": None}
+        pull["repository"] = repository or self.name
         self.issues[number]["pull"] = pull
         return self.issues[number]
 
@@ -442,13 +466,13 @@ class ForgeServer:
             return "NONE"
         return "OWNER" if login == self.name.partition("/")[0] else "COLLABORATOR"
 
-    def _repository(self):
-        owner, _, name = self.name.partition("/")
+    def _repository(self, full_name=""):
+        owner, _, name = (full_name or self.name).partition("/")
         return {
             "id": 1,
             "node_id": "R_1",
             "name": name,
-            "full_name": self.name,
+            "full_name": f"{owner}/{name}",
             "private": False,
             "default_branch": self.default,
             "owner": self._user(owner),
@@ -475,7 +499,9 @@ class ForgeServer:
             for one in self.issues.values()
             if state in ("all", one["state"])
             and query.get("creator", one["user"]) == one["user"]
-            and all(label in one["labels"] for label in wanted if label)
+            and all(
+                label.casefold() in map(str.casefold, one["labels"]) for label in wanted if label
+            )
         ]
         newest_first = query.get("direction", "desc") == "desc"
         found.sort(key=lambda one: one["created_at"], reverse=newest_first)
@@ -611,7 +637,9 @@ class ForgeServer:
         found = [
             self._pull(one)
             for one in self.pulls
-            if state in ("all", one["state"]) and head in ("", one["pull"]["head"])
+            if state in ("all", one["state"])
+            and head in ("", one["pull"]["head"])
+            and query.get("base", one["pull"]["base"]) == one["pull"]["base"]
         ]
         return sorted(found, key=lambda one: one["number"], reverse=True)
 
@@ -642,6 +670,7 @@ class ForgeServer:
                     "ref": pull[side],
                     "sha": sha,
                     "user": self._user(owner),
+                    "repo": self._repository(pull["repository"] if side == "head" else ""),
                 }
                 for side, sha in sides.items()
             },

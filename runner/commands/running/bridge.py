@@ -85,7 +85,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     api = given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API
     name = given.repo or _find_repository(project, given.remote)
     agents, has_mirrors = project.settings.agents, given.sub_issues
-    asked = bridge_round.BridgeRequest(given.label, given.remote, agents, given.every, has_mirrors)
+    label = given.label.casefold()  # as a forge's labels are read
+    asked = bridge_round.BridgeRequest(label, given.remote, agents, given.every, has_mirrors)
     if given.dry_run and given.follow:
         raise RunnerError("--dry-run tells of one round", hint="leave --follow out")
     if given.dry_run:
