@@ -13,6 +13,7 @@ from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.issue_clone import IssueClone
+from runner.bridge.issue_desk import StoppedError
 from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.rehearsal import RehearsedClone
 from runner.bridge.status_comment import Stage
@@ -52,6 +53,36 @@ class BridgeRequest:
     """Seconds between rounds, and between looks at an issue while something is built for it."""
     has_mirrors: bool = False
     """Whether tasks are shown as issues below their issue."""
+    artifacts: str = ""
+    """The address under which people read the artifact store."""
+
+
+@dataclass
+class Hold:
+    """That the lease is still ours, by our own clock; safe for several threads.
+
+    A forge knows of no lease: a bridge that slept for longer than its ttl, or whose remote is away
+    for that long, would write beside the one that took over.
+    """
+
+    seconds: float
+    """The lease's ttl."""
+    renew: Callable[[], bool]
+    _known: float = field(default_factory=lambda: effects.monotonic())  # noqa: PLW0108 - a test has its own clock
+    """When it was last known to be ours."""
+
+    def require(self) -> None:
+        """Raises StoppedError where it is another's, or where nobody can say."""
+        now = effects.monotonic()
+        if now - self._known < self.seconds / 2:
+            return
+        try:
+            is_ours = self.renew()
+        except (RunnerError, OSError):
+            is_ours = False
+        if not is_ours:
+            raise StoppedError
+        self._known = now
 
 
 @dataclass
@@ -88,6 +119,8 @@ class Bridge:
             lease.doing = f"issues of {self.forge.name}"
             with self._alone_here(), lease:
                 self._lost = lambda: lease.trouble
+                hold = Hold(lease.seconds, lease.renew)
+                self.forge.http.before_write = hold.require
                 return self._go_round(login, base, follow=follow)
 
     @contextmanager
@@ -233,6 +266,7 @@ class Bridge:
             login,
             mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
             has_mirrors=self.asked.has_mirrors,
+            artifacts=self.asked.artifacts,
             may_go_on=self._may_go_on,
         )
 

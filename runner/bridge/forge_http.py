@@ -25,7 +25,7 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from email.message import Message
 
 MOST_BYTES = 48 << 20
@@ -76,6 +76,8 @@ class ForgeHttp:
 
     address: str
     token: str = field(repr=False)
+    before_write: Callable[[], object] = lambda: None
+    """Asked before each change: raises where nothing is to be written any more."""
     requests: int = 0
     """That were answered by something else than "not modified"."""
     _kept: dict[str, _Kept] = field(default_factory=dict, repr=False)
@@ -119,6 +121,7 @@ class ForgeHttp:
 
     def write(self, method: str, path: str, document: object = None) -> object:
         """Ask for a change, once; its answer. Raises ForgeError: it may have been made."""
+        self.before_write()
         effects.step("forge", f"{method} {path}")
         data = b"" if document is None else json.dumps(document).encode()
         return self._ask(method, f"{self.address}{path}", data)[0]

@@ -30,8 +30,8 @@ from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
+    from runner.bridge.builder import BuildFacts
     from runner.bridge.forge import PullRequest
-    from runner.bridge.issue_clone import BuildFacts
     from runner.journal.draft_events import DraftProposed
 
 PROOF = "runner/proof"  # the context of the commit status

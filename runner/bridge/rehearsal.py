@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
-from runner.bridge.issue_clone import Ended, IssueClone
+from runner.bridge.issue_clone import IssueClone
 from runner.bridge.issue_desk import StoppedError
 from runner.text.display import display
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.app.draft.draft_review import DraftVerdict
+    from runner.bridge.builder import Ended
     from runner.bridge.forge import Comment, Issue, PullRequest, Review
     from runner.journal.draft_events import DraftProposed
 

@@ -13,8 +13,8 @@ from runner.model import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.bridge.builder import TaskRow
     from runner.bridge.comment_text import Memory
-    from runner.bridge.issue_clone import TaskRow
     from runner.journal.draft_events import DraftProposed
 
 SHORT = 12
@@ -66,12 +66,14 @@ _WHO = "Only comments of people who may push here count, and only as they were f
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where what was made can be read: the pages of the repository, its commit, the plan in it."""
+    """Where what was made can be read: pages of the repository, its commit, plan and artifacts."""
 
     pages: str = ""
     head: str = ""
     plan: str = ""
     request: str = ""
+    artifacts: str = ""
+    """The page of what the last run left."""
 
     @property
     def all(self) -> list[str]:
@@ -82,6 +84,7 @@ class Links:
             *([f"Pull request: {self.request}"] if self.request else []),
             *([f"[plan]({at})"] if whole and self.plan else []),
             *([f"[commits and evidence]({self.pages}/commits/{self.head})"] if whole else []),
+            *([f"[artifacts]({self.artifacts})"] if self.artifacts else []),
         ]
 
     def of_commit(self, text: str, commit: str) -> str:
@@ -170,13 +173,16 @@ def write_request(
     first = [f"Closes #{one}" for one in numbers]
     if not is_proven:
         first = [f"For issue {numbers[0]}; its head is not proven."]
-    lines = [*first, "", *_table(rows, links or Links()), ""]
+    links = links or Links()
+    lines = [*first, "", *_table(rows, links), ""]
     done = sum(one.status is Status.DONE for one in rows)
     lines.append(f"{done} of {len(rows)} tasks DONE; all of it was proven together on {proven}.")
     lines.append("")
     lines.append(
         "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
     )
+    if links.artifacts:
+        lines += ["", f"[What its runs left]({links.artifacts}): patches, logs, JUnit, coverage."]
     return cut_lines("\n".join(lines), MOST)
 
 

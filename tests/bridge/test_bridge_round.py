@@ -3,16 +3,20 @@
 import threading
 import time
 from concurrent.futures import wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import pytest
 from issue_case import Case
 
 from runner.app.forge_wake import find_bridge_folder, wake_bridge
 from runner.app.observer import Silent
-from runner.bridge.bridge_round import Bridge, BridgeRequest
+from runner.bridge.bridge_round import Bridge, BridgeRequest, Hold
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
+from runner.bridge.issue_desk import StoppedError
+from runner.errors import RunnerError
 
 
 @dataclass
@@ -63,6 +67,53 @@ def test_a_hundred_issues_that_wait_cost_less_than_a_request_a_minute(case, tmp_
     # four rounds of a minute each; an hour has sixty
     assert len(idle) >= 8
     assert len(costly) * 15 <= 60, costly
+
+
+def test_who_slept_longer_than_its_lease_or_whose_remote_is_away_writes_nothing(monkeypatch):
+    clock, renewed = [0.0], []
+
+    def renew():
+        renewed.append(clock[0])
+        if clock[0] == 40.0:
+            raise RunnerError("the remote is away")
+        return clock[0] < 1000.0
+
+    monkeypatch.setattr("runner.effects.monotonic", lambda: clock[0])
+    hold = Hold(20.0, renew)
+    for now, is_ours in ((9.0, True), (11.0, True), (20.0, True), (40.0, False), (41.0, True)):
+        clock[0] = now
+        with nullcontext() if is_ours else pytest.raises(StoppedError):
+            hold.require()
+    assert renewed == [11.0, 40.0, 41.0]
+    clock[0] = 1000.0
+    for _ in "ab":
+        with pytest.raises(StoppedError):
+            hold.require()
+
+
+def test_before_every_single_call_that_writes_it_is_asked_whether_it_may(case):
+    """At whichever the lease is lost: nothing of it is written, and nothing after it."""
+
+    def count():
+        allowed[0] -= 1
+        if allowed[0] < 0:
+            raise StoppedError
+
+    case.label()
+    stopped = 0
+    for number in range(60):
+        allowed, before = [number % 3], len(case.server.writes())
+        case.forge.http.before_write = count
+        said = case.advance(has_mirrors=True)
+        assert len(case.server.writes()) - before <= number % 3
+        stopped += said == "stopped"
+        if said == "a plan waits for a review":
+            case.say(f"/runner approve {case.digest}")
+        if said == "a pull request waits for a review":
+            break
+    assert stopped > 5
+    assert said == "a pull request waits for a review"
+    assert len(case.server.pulls) == 1
 
 
 def test_news_of_the_forge_end_a_pause_and_come_not_too_often(case, tmp_path, monkeypatch):

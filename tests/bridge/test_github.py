@@ -225,7 +225,7 @@ def test_what_reads_is_tried_again_and_what_writes_is_not(server, forge):
 def test_a_lost_answer_is_an_error_and_the_comment_is_there(server, forge):
     number = server.open_issue("ada", "Export")
 
-    def lose(method, _):
+    def lose(method, *_):
         if method == "POST":
             raise ConnectionAbortedError
 

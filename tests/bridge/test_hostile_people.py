@@ -7,6 +7,7 @@ from clone_place import Place
 from fake_builder import ROW
 from markdown_it import MarkdownIt
 
+from runner.bridge.builder import BuildFacts, Ended
 from runner.bridge.comment_text import (
     Memory,
     code,
@@ -16,7 +17,6 @@ from runner.bridge.comment_text import (
     read_memory,
     with_memory,
 )
-from runner.bridge.issue_clone import BuildFacts, Ended
 from runner.journal.draft_events import DraftProposed
 from runner.model import ReviewMode, digest_of
 

@@ -69,9 +69,9 @@ class ForgeServer:
         self.busy = []
         """Refusals (status, headers) for the next requests."""
         self.before = None
-        """Called with (method, path) before a request is carried out."""
+        """Called with (method, path, document) before a request is carried out."""
         self.after = None
-        """Called with (method, path) once it is carried out, before its answer goes out."""
+        """Called with the same once it is carried out, before its answer goes out."""
         self.page = 100
         self._labels_there = {}
         self._ids, self._lock = itertools.count(1), threading.RLock()
@@ -714,10 +714,10 @@ class _Answering(BaseHTTPRequestHandler):
                 status, headers = forge.busy.pop(0)
                 raise RefusalError(status, "You have exceeded a rate limit", headers=headers)
             if forge.before:
-                forge.before(self.command, path)
+                forge.before(self.command, path, document)
             status, shape, said = forge.answer(self.command, self.path, document)
             if forge.after:
-                forge.after(self.command, path)
+                forge.after(self.command, path, document)
             said, headers = self._cut(said)
         except RefusalError as refused:
             status, shape, said = refused.status, shapes.MISTAKE, refused.document
