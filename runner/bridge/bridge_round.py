@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
 from runner.bridge.forge import ForgeBusyError, ForgeError
-from runner.bridge.issue_clone import IssueClone
+from runner.bridge.issue_clone import IssueClone, find_journal
 from runner.bridge.issue_desk import StoppedError
 from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.rehearsal import RehearsedClone
+from runner.bridge.seen_issues import SeenIssues
 from runner.bridge.status_comment import Stage
 from runner.errors import ExitCode, RunnerError, worst
 from runner.journal.lock import RunLock
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 LEASE = "runner-bridge"
 """The name of the lease: one bridge at a time serves a repository."""
 
+_SEEN = "seen.json"
 _LISTENS, _SOONEST = 1.0, 5.0
 """Seconds between looks whether the forge has news; and, however much it has, between rounds."""
 
@@ -98,8 +100,14 @@ class Bridge:
     """Set: everything that goes on is ended, and the lease is given back."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
     _said: dict[int, str] = field(default_factory=dict)
-    _seen: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    _seen: SeenIssues = field(init=False)
     _lost: Callable[[], str] = field(default=lambda: "")
+
+    def __post_init__(self) -> None:
+        """What is told to each issue's work is a part of what was seen."""
+        asked, mode = self.asked, self.project.settings.plan_review_of(ReviewMode.PROMPT)
+        told = (asked.label, asked.remote, asked.has_mirrors, asked.artifacts, mode)
+        self._seen = SeenIssues(self.folder / _SEEN, " ".join(map(str, told)))
 
     def serve(self, *, follow: bool) -> ExitCode:
         """Serve until nothing is left to do, or with `follow` until it is ended.
@@ -163,6 +171,7 @@ class Bridge:
 
     def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
         codes: set[ExitCode] = set()
+        self._seen.load()
         with ThreadPoolExecutor(self.asked.agents, thread_name_prefix="issue") as pool:
             try:
                 while self._may_go_on():
@@ -211,7 +220,7 @@ class Bridge:
             builder.is_stopped = work.is_halted
             # Noted before the work begins: what people say meanwhile differs from it, and is
             # news.
-            self._seen[number] = seen
+            self._seen.note(number, seen)
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll
 
@@ -222,16 +231,28 @@ class Bridge:
             number: (
                 *(one.updated, one.blocked_by, one.parts, one.parent in issues),
                 *self._look_at_request(one, login, base),
+                *self._look_at_clone(number),
             )
             for number, one in issues.items()
         }
+        for number, words in self._seen.words.items() - self._said.items():
+            if number in found and not self._seen.is_new(number, found[number]):
+                self._tell_once(number, words)
         for number in self._list_begun():  # closed, or without the label by now
             found.setdefault(number, ())
         return {
             number: seen
             for number, seen in found.items()
-            if number not in self._works and (not seen or self._seen.get(number) != seen)
+            if number not in self._works and (not seen or self._seen.is_new(number, seen))
         }
+
+    def _look_at_clone(self, number: int) -> tuple[int, ...]:
+        """What a person did in its clone, as in any other, tells its journal."""
+        try:
+            told = (find_journal(self.folder / str(number))).stat()
+        except OSError:
+            return ()
+        return (told.st_size, told.st_mtime_ns)
 
     def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
@@ -283,11 +304,16 @@ class Bridge:
                 said, is_again = format_error(error).removeprefix("runner: "), True
                 codes.add(error.code)
             if is_again or said in AGAIN:
-                self._seen.pop(number, None)
-            if self._said.get(number) != said:
-                self._said[number] = said
-                self.tell(f"#{number}: {said}")
+                self._seen.forget(number)
+            elif (self.folder / str(number)).is_dir():  # whose label did not count may push by then
+                self._seen.settle(number, said)
+            self._tell_once(number, said)
         return codes
+
+    def _tell_once(self, number: int, said: str) -> None:
+        if self._said.get(number) != said:
+            self._said[number] = said
+            self._tell_of(number, said)
 
 
 def branch_of(number: int) -> str:

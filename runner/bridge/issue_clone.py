@@ -25,7 +25,7 @@ from runner.model import Status, Verdict
 from runner.plan.document import read_plan
 from runner.process.child_record import end_orphan, forget_child, record_child
 from runner.process.own_command import OwnCommand
-from runner.project import BUILD, Project
+from runner.project import BUILD, JOURNAL, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
@@ -253,6 +253,11 @@ class IssueClone:
             forget_child(self.folder)
         said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
         return Ended(code, said[-_SAID:], _parse(output))
+
+
+def find_journal(folder: Path) -> Path:
+    """Where the journal of an issue's clone is, or will be."""
+    return folder / _CLONE / JOURNAL
 
 
 def _parse(output: bytes) -> dict[str, object]:

@@ -15,6 +15,7 @@ from runner.app.observer import Silent
 from runner.bridge.bridge_round import Bridge, BridgeRequest, Hold
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
+from runner.bridge.issue_clone import find_journal
 from runner.bridge.issue_desk import StoppedError
 from runner.errors import RunnerError
 
@@ -114,6 +115,69 @@ def test_before_every_single_call_that_writes_it_is_asked_whether_it_may(case):
     assert stopped > 5
     assert said == "a pull request waits for a review"
     assert len(case.server.pulls) == 1
+
+
+def wait_for_all(case, tmp_path, count):
+    """So many issues whose plans wait, each with a folder; and the bridge that left them so."""
+    server = case.server
+    cases = [case, *(Case(server, case.builder.final) for _ in range(count - 1))]
+    builders = {one.number: one.builder for one in cases}
+    for one in cases:
+        one.label()
+    bridge = open_bridge(tmp_path, server, builders)
+    for number in builders:
+        journal = find_journal(bridge.folder / str(number))
+        journal.parent.mkdir(parents=True)
+        journal.write_text("{}")
+    return bridge, builders
+
+
+def begin_again(bridge, builders):
+    """Another bridge, one round of it: what it says, and how many answers were no 304."""
+    said = []
+    again = Rounds(
+        bridge.project,
+        GitHub(ForgeHttp(bridge.forge.http.address, bridge.forge.http.token), "acme/shop"),
+        bridge.asked,
+        said.append,
+        Silent(),
+        builders=builders,
+    )
+    again._go_round("runner-bot", "main", follow=False)
+    return said, again.forge.http.requests
+
+
+def test_a_start_with_many_issues_that_wait_asks_for_their_list_alone(case, tmp_path):
+    bridge, builders = wait_for_all(case, tmp_path, 40)
+    first, cost = begin_again(bridge, builders)
+    assert cost > 40 * 5
+    assert len(first) == 40
+    begin_again(bridge, builders)  # what it wrote itself is news once
+    again, cost = begin_again(bridge, builders)
+    assert sorted(again) == sorted(first), "what they wait for is told all the same"
+    assert cost == 1
+    case.say("/runner stop")
+    said, cost = begin_again(bridge, builders)
+    assert "#1: paused" in said
+    assert cost < 20
+    journal = find_journal(bridge.folder / "7")
+    journal.write_text("{}\n{}")  # somebody typed a command in its clone
+    _, cost = begin_again(bridge, builders)
+    assert 2 < cost < 20
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1, "issues": 2}', "[" * 99_999, None])
+def test_what_was_seen_and_is_damaged_or_of_another_bridge_costs_a_look(case, tmp_path, text):
+    bridge, builders = wait_for_all(case, tmp_path, 2)
+    begin_again(bridge, builders)
+    file = bridge.folder / "seen.json"
+    if text is None:
+        file.write_text(file.read_text().replace("runner origin", "other origin"))
+    else:
+        file.write_text(text)
+    said, cost = begin_again(bridge, builders)
+    assert len(said) == 2
+    assert cost > 6
 
 
 def test_news_of_the_forge_end_a_pause_and_come_not_too_often(case, tmp_path, monkeypatch):
