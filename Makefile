@@ -97,7 +97,7 @@ bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md h
 	$(BIN)/python benchmarks/peers/run.py --quick
 
 campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs, stories on a cluster, 200 faults
-	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors tests/team -k campaign
+	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors tests/team tests/bridge -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from runner.bridge.forge import Comment, Forge, Issue, LabelEvent, Review
     from runner.bridge.slash_commands import SlashCommand
 
-_HEARD = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-"""Whose rights are asked about at all; the rights decide."""
-
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -73,7 +70,7 @@ def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[
         command
         for one in sorted(comments, key=lambda one: one.id)
         if one.id > seen and not one.is_edited and read_memory(one.body) is None
-        if one.association in _HEARD and (command := read_command(one)) is not None
+        if (command := read_command(one)) is not None
         if forge.may_write(one.author)
     ]
 
@@ -81,8 +78,5 @@ def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[
 def find_reviews(forge: Forge, reviews: Iterable[Review], seen: int) -> list[Review]:
     """Reviews after the review `seen` in which people who may push ask for changes."""
     return [
-        one
-        for one in reviews
-        if one.id > seen and one.wants_changes and one.association in _HEARD
-        if forge.may_write(one.author)
+        one for one in reviews if one.id > seen and one.wants_changes if forge.may_write(one.author)
     ]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
 from runner.bridge.forge import ForgeBusyError, ForgeError
-from runner.bridge.issue_clone import IssueClone
+from runner.bridge.issue_clone import IssueClone, find_journal
+from runner.bridge.issue_desk import StoppedError
 from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.rehearsal import RehearsedClone
+from runner.bridge.seen_issues import SeenIssues
 from runner.bridge.status_comment import Stage
 from runner.errors import ExitCode, RunnerError, worst
 from runner.journal.lock import RunLock
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 LEASE = "runner-bridge"
 """The name of the lease: one bridge at a time serves a repository."""
 
+_SEEN = "seen.json"
 _LISTENS, _SOONEST = 1.0, 5.0
 """Seconds between looks whether the forge has news; and, however much it has, between rounds."""
 
@@ -52,6 +55,36 @@ class BridgeRequest:
     """Seconds between rounds, and between looks at an issue while something is built for it."""
     has_mirrors: bool = False
     """Whether tasks are shown as issues below their issue."""
+    artifacts: str = ""
+    """The address under which people read the artifact store."""
+
+
+@dataclass
+class Hold:
+    """That the lease is still ours, by our own clock; safe for several threads.
+
+    A forge knows of no lease: a bridge that slept for longer than its ttl, or whose remote is away
+    for that long, would write beside the one that took over.
+    """
+
+    seconds: float
+    """The lease's ttl."""
+    renew: Callable[[], bool]
+    _known: float = field(default_factory=lambda: effects.monotonic())  # noqa: PLW0108 - a test has its own clock
+    """When it was last known to be ours."""
+
+    def require(self) -> None:
+        """Raises StoppedError where it is another's, or where nobody can say."""
+        now = effects.monotonic()
+        if now - self._known < self.seconds / 2:
+            return
+        try:
+            is_ours = self.renew()
+        except (RunnerError, OSError):
+            is_ours = False
+        if not is_ours:
+            raise StoppedError
+        self._known = now
 
 
 @dataclass
@@ -67,8 +100,14 @@ class Bridge:
     """Set: everything that goes on is ended, and the lease is given back."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
     _said: dict[int, str] = field(default_factory=dict)
-    _seen: dict[int, tuple[object, ...]] = field(default_factory=dict)
+    _seen: SeenIssues = field(init=False)
     _lost: Callable[[], str] = field(default=lambda: "")
+
+    def __post_init__(self) -> None:
+        """What is told to each issue's work is a part of what was seen."""
+        asked, mode = self.asked, self.project.settings.plan_review_of(ReviewMode.PROMPT)
+        told = (asked.label, asked.remote, asked.has_mirrors, asked.artifacts, mode)
+        self._seen = SeenIssues(self.folder / _SEEN, " ".join(map(str, told)))
 
     def serve(self, *, follow: bool) -> ExitCode:
         """Serve until nothing is left to do, or with `follow` until it is ended.
@@ -88,6 +127,8 @@ class Bridge:
             lease.doing = f"issues of {self.forge.name}"
             with self._alone_here(), lease:
                 self._lost = lambda: lease.trouble
+                hold = Hold(lease.seconds, lease.renew)
+                self.forge.http.before_write = hold.require
                 return self._go_round(login, base, follow=follow)
 
     @contextmanager
@@ -113,7 +154,7 @@ class Bridge:
         """Tell what one round would do, and do none of it. Raises RunnerError."""
         login, base = self.forge.find_login(), self.forge.find_default_branch()
         codes = {ExitCode.OK}
-        for number in self._list_new():
+        for number in self._list_new(login, base):
             tell = partial(self._tell_of, number)
             builder = RehearsedClone(*self._place_of(number), tell=tell)
             try:
@@ -130,6 +171,7 @@ class Bridge:
 
     def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
         codes: set[ExitCode] = set()
+        self._seen.load()
         with ThreadPoolExecutor(self.asked.agents, thread_name_prefix="issue") as pool:
             try:
                 while self._may_go_on():
@@ -165,7 +207,7 @@ class Bridge:
         """Take up every issue of which something is new; seconds until the next look."""
         try:
             self.forge.forget_rights()
-            found = self._list_new()
+            found = self._list_new(login, base)
         except ForgeBusyError as busy:
             self.tell(f"{busy.message}; {busy.hint}")
             return busy.seconds
@@ -178,33 +220,45 @@ class Bridge:
             builder.is_stopped = work.is_halted
             # Noted before the work begins: what people say meanwhile differs from it, and is
             # news.
-            self._seen[number] = seen
+            self._seen.note(number, seen)
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll
 
-    def _list_new(self) -> dict[int, tuple[object, ...]]:
+    def _list_new(self, login: str, base: str) -> dict[int, tuple[object, ...]]:
         """Issues of which something may be new, with what tells that."""
         issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
         found = {
             number: (
                 *(one.updated, one.blocked_by, one.parts, one.parent in issues),
-                *self._look_at_request(one),
+                *self._look_at_request(one, login, base),
+                *self._look_at_clone(number),
             )
             for number, one in issues.items()
         }
+        for number, words in self._seen.words.items() - self._said.items():
+            if number in found and not self._seen.is_new(number, found[number]):
+                self._tell_once(number, words)
         for number in self._list_begun():  # closed, or without the label by now
             found.setdefault(number, ())
         return {
             number: seen
             for number, seen in found.items()
-            if number not in self._works and (not seen or self._seen.get(number) != seen)
+            if number not in self._works and (not seen or self._seen.is_new(number, seen))
         }
 
-    def _look_at_request(self, issue: Issue) -> tuple[object, ...]:
+    def _look_at_clone(self, number: int) -> tuple[int, ...]:
+        """What a person did in its clone, as in any other, tells its journal."""
+        try:
+            told = (find_journal(self.folder / str(number))).stat()
+        except OSError:
+            return ()
+        return (told.st_size, told.st_mtime_ns)
+
+    def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
         if Stage.REVIEW not in issue.labels:
             return ()
-        pull = self.forge.find_pull_request(branch_of(issue.number))
+        pull = self.forge.find_pull_request(branch_of(issue.number), base, login)
         if pull is None:
             return ()
         said = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))
@@ -233,6 +287,7 @@ class Bridge:
             login,
             mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
             has_mirrors=self.asked.has_mirrors,
+            artifacts=self.asked.artifacts,
             may_go_on=self._may_go_on,
         )
 
@@ -249,11 +304,16 @@ class Bridge:
                 said, is_again = format_error(error).removeprefix("runner: "), True
                 codes.add(error.code)
             if is_again or said in AGAIN:
-                self._seen.pop(number, None)
-            if self._said.get(number) != said:
-                self._said[number] = said
-                self.tell(f"#{number}: {said}")
+                self._seen.forget(number)
+            elif (self.folder / str(number)).is_dir():  # whose label did not count may push by then
+                self._seen.settle(number, said)
+            self._tell_once(number, said)
         return codes
+
+    def _tell_once(self, number: int, said: str) -> None:
+        if self._said.get(number) != said:
+            self._said[number] = said
+            self._tell_of(number, said)
 
 
 def branch_of(number: int) -> str:

@@ -14,15 +14,22 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 MARK = "<!-- runner-bridge:1 "
-MOST = 60_000
+MOST = 65_000
 """Characters of a comment or a pull request; GitHub takes 65,536."""
 _END = " -->"
 _LONGEST_FENCE = 30_000
 _LONGEST_LINE = 300
 _LONGEST_HISTORY = 12
 _TICKS = re.compile(r"`+")
-_ACTS = re.compile(r"[@#]")
-_NAMES = re.compile(r"^#+ .*(?:@\w|#\d)", re.MULTILINE)
+_CUT = "… cut here"
+_FENCE = re.compile(r"`{3,}")
+_SAID = ("handed", "answer", "history")
+"""What of a memory others' words are in."""
+_LONGEST_SAID = 4000
+# All that closes where it stands behind a keyword (docs.github.com, "Autolinked references and
+# URLs"): `#7`, `acme/shop#7`, `GH-7`, an address.
+_ACTS = re.compile(r"[@#]|(?<=\bGH)-(?=\d)|(?<=:)//", re.IGNORECASE)
+_NAMES = re.compile(r"^#+ .*(?:@\w|#\d|\bGH-\d|://).*", re.MULTILINE | re.IGNORECASE)
 
 
 class Memory(NamedTuple):
@@ -78,10 +85,37 @@ def fence(text: str, language: str = "") -> str:
     """Foreign lines as a block, cut where they are too many."""
     said = display(redact(text), lines=True)
     if len(said) > _LONGEST_FENCE:
-        said = said[:_LONGEST_FENCE] + "\n… cut here"
+        said = f"{said[:_LONGEST_FENCE]}\n{_CUT}"
     # A fence is closed by any run as long as itself (CommonMark 0.31, 4.5).
     ticks = "`" * max(3, max((len(one) for one in _TICKS.findall(said)), default=0) + 1)
     return f"{ticks}{language}\n{said.rstrip()}\n{ticks}"
+
+
+def fits_fence(text: str) -> bool:
+    """Whether a comment shows all of it in a fence."""
+    said = display(redact(text), lines=True)
+    ticks = max((len(one) for one in _TICKS.findall(said)), default=0)
+    return len(said) + 2 * ticks <= _LONGEST_FENCE
+
+
+def cut_lines(text: str, most: int) -> str:
+    """Whole lines, up to so many characters, and no block left open.
+
+    Half a code span is none, and what stands in it would act.
+    """
+    if len(text) <= most:
+        return text
+    kept: list[str] = []
+    left, block = most - len(_CUT) - 1, ""
+    for line in text.split("\n"):
+        begins = _FENCE.match(line)
+        after = ("" if line == block else block) or (begins[0] if begins and not block else "")
+        left -= len(line) + 1
+        if left < len(after) + 1:
+            break
+        kept.append(line)
+        block = after
+    return "\n".join([*kept, *([block] if block else []), _CUT])
 
 
 def plain_title(text: str) -> str:
@@ -90,12 +124,12 @@ def plain_title(text: str) -> str:
     return said[:200].strip() or "untitled"
 
 
-def names_others(sections: str) -> bool:
-    """Whether a heading of a plan names somebody or an issue.
+def list_naming(sections: str) -> list[str]:
+    """Headings of a plan that name somebody or an issue.
 
     Headings become subjects of commits, and there a forge rings and closes.
     """
-    return _NAMES.search(sections) is not None
+    return [one[0] for one in _NAMES.finditer(sections)]
 
 
 def write_history(memory: Memory, line: str) -> str:
@@ -106,11 +140,15 @@ def write_history(memory: Memory, line: str) -> str:
 
 def with_memory(text: str, memory: Memory) -> str:
     """A comment with its marker, within bounds and without the secrets that are known by shape."""
-    told = json.dumps(memory._asdict(), separators=(",", ":"))
+    said = {
+        name: display(redact(value), lines=True)[:_LONGEST_SAID] if name in _SAID else value
+        for name, value in memory._asdict().items()
+    }
+    told = json.dumps(said, separators=(",", ":"), ensure_ascii=False)
     # No `-->` and no `--!>` may end the comment early (HTML, 13.2.5, comment end states); to JSON
-    # the escapes are the same text.
-    told = told.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
-    return f"{text[:MOST].rstrip()}\n\n{MARK}{told}{_END}"
+    # the escape is the same text.
+    marker = MARK + told.replace("--", "-\\u002d") + _END
+    return f"{cut_lines(text.rstrip(), MOST - len(marker) - 2)}\n\n{marker}"
 
 
 def read_memory(body: str) -> Memory | None:

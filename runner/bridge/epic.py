@@ -15,8 +15,8 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.bridge.builder import TaskRow
     from runner.bridge.forge import Issue
-    from runner.bridge.issue_clone import TaskRow
     from runner.bridge.issue_desk import IssueDesk
 
 MIRROR = "runner:task"

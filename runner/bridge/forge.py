@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+UNFIT = 422
+"""Status of a change that the forge understood, and refuses as things are."""
+
+
 class ForgeError(RunnerError):
     """The forge refused a call, or gave no answer that could be read."""
 
@@ -41,6 +45,7 @@ class Issue:
     body: str
     author: str
     labels: frozenset[str]
+    """In small letters."""
     is_open: bool
     assignees: tuple[str, ...]
     updated: str
@@ -62,8 +67,6 @@ class Comment:
 
     id: int
     author: str
-    association: str
-    """What the forge says that the author is to the repository: OWNER, MEMBER, NONE …"""
     body: str
     created: str
     updated: str
@@ -98,7 +101,6 @@ class Review:
 
     id: int
     author: str
-    association: str
     wants_changes: bool
     """Whether they asked for changes, and still do."""
     body: str
@@ -124,6 +126,9 @@ class PullRequest:
     is_merged: bool
     head: str
     """The commit that it proposes."""
+    author: str = ""
+    home: str = ""
+    """The repository that its branch is in; empty where that is gone."""
 
 
 class Forge(Protocol):
@@ -198,8 +203,8 @@ class Forge(Protocol):
     def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
         """Have an issue of our own say this, open or not."""
 
-    def find_pull_request(self, branch: str) -> PullRequest | None:
-        """The newest pull request of a branch, open or not."""
+    def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
+        """The newest that this login opened of a branch into another one, open or not."""
 
     def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
         """Open one."""

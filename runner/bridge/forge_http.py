@@ -16,7 +16,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from runner import effects
 from runner.bridge.forge import ForgeBusyError, ForgeError
@@ -25,22 +25,27 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from email.message import Message
 
-MOST_BYTES = 8 << 20
-"""Of one answer."""
+MOST_BYTES = 48 << 20
+"""Of one answer: a hundred texts of 65,536 characters, each as `\\u0001`, are 39 MB."""
+_MOST_KEPT = 64 << 20
+"""Bytes of answers that are kept for their tags: what strangers write fills no memory."""
 MOST_PAGES = 50
 _SECONDS = 30.0
 _TRIES = 3
 _PAUSE = 0.5
 _LONGEST_PAUSE = 3600.0
-_SHORTEST_PAUSE = 1.0
+_SHORTEST_PAUSE, _USUAL_PAUSE = 1.0, 60.0
 _NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
 _FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
 _TOLD = 300
+_MOVED = dict.fromkeys(
+    (301, 302, 307, 308), "it moved, or has another name by now: look at --repo and --api"
+)
 _SAME = object()
 """Stands for the document that has the tag which was asked about."""
 
@@ -51,6 +56,8 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 _OPENER = build_opener(_NoRedirect)
+_PLAIN_OPENER = build_opener(_NoRedirect, ProxyHandler({}))
+"""Without TLS a proxy would read the token, so what is on this machine is asked directly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,7 @@ class _Kept:
     tag: str
     document: object
     next: str
+    size: int
 
 
 @dataclass
@@ -68,9 +76,14 @@ class ForgeHttp:
 
     address: str
     token: str = field(repr=False)
+    before_write: Callable[[], object] = lambda: None
+    """Asked before each change: raises where nothing is to be written any more."""
     requests: int = 0
     """That were answered by something else than "not modified"."""
     _kept: dict[str, _Kept] = field(default_factory=dict, repr=False)
+    """By address, the one asked longest ago first."""
+    _quiet_until: float = field(default=0.0, repr=False)
+    """Until then the forge wants to be left alone, by all that is done here."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,16 +121,21 @@ class ForgeHttp:
 
     def write(self, method: str, path: str, document: object = None) -> object:
         """Ask for a change, once; its answer. Raises ForgeError: it may have been made."""
+        self.before_write()
         effects.step("forge", f"{method} {path}")
         data = b"" if document is None else json.dumps(document).encode()
         return self._ask(method, f"{self.address}{path}", data)[0]
 
     def _read(self, url: str) -> tuple[object, str]:
         with self._lock:
-            kept = self._kept.get(url)
+            kept = self._kept.pop(url, None)
+            if kept is not None:
+                self._kept[url] = kept
         for number in range(_TRIES):
             try:
-                document, following, tag = self._ask("GET", url, None, kept.tag if kept else "")
+                document, following, tag, size = self._ask(
+                    "GET", url, None, kept.tag if kept else ""
+                )
             except ForgeError as error:
                 is_lost = error.status in {0, *_LOST} and not isinstance(error, ForgeBusyError)
                 if not is_lost or number == _TRIES - 1:
@@ -128,14 +146,29 @@ class ForgeHttp:
         if kept is not None and document is _SAME:
             return kept.document, kept.next
         if tag:
-            with self._lock:
-                self._kept[url] = _Kept(tag, document, following)
+            self._keep(url, _Kept(tag, document, following, size))
         return document, following
+
+    def _keep(self, url: str, answer: _Kept) -> None:
+        with self._lock:
+            self._kept.pop(url, None)
+            self._kept[url] = answer
+            left = sum(one.size for one in self._kept.values()) - _MOST_KEPT
+            for old in list(self._kept):
+                if left <= 0:
+                    break
+                left -= self._kept.pop(old).size
 
     def _ask(
         self, method: str, url: str, data: bytes | None, tag: str = ""
-    ) -> tuple[object, str, str]:
-        """The document, the next page's address and the tag; `_SAME` for what is known."""
+    ) -> tuple[object, str, str, int]:
+        """The document, the next page's address, the tag and the size; `_SAME` for what is known.
+
+        Nothing is asked while the forge wants to be left alone.
+        """
+        left = self._quiet_until - effects.monotonic()
+        if left > 0:
+            raise ForgeBusyError("the forge wants fewer calls", left)
         head = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self.token}",
@@ -150,13 +183,15 @@ class ForgeHttp:
             head["Content-Type"] = "application/json"
         request = Request(url, data=data or None, headers=head, method=method)  # noqa: S310 - looked at above
         try:
-            with _OPENER.open(request, timeout=_SECONDS) as answer:
+            is_plain = url.startswith("http:")
+            opener = _PLAIN_OPENER if is_plain else _OPENER
+            with opener.open(request, timeout=_SECONDS) as answer:
                 content = answer.read(MOST_BYTES + 1)
                 told: Message = answer.headers
         except HTTPError as error:
             with error:
                 if error.code == _UNCHANGED and tag:
-                    return _SAME, "", tag
+                    return _SAME, "", tag, 0
                 self._count()
                 raise self._explain(method, url, error) from None
         except (URLError, OSError, HTTPException) as error:
@@ -164,8 +199,9 @@ class ForgeHttp:
             hint = "look at the network, and at --api"
             raise ForgeError(f"the forge does not answer: {said}", hint=hint) from None
         self._count()
-        following = _NEXT.search(told.get("Link", ""))
-        return self._parse(url, content), following[1] if following else "", told.get("ETag", "")
+        found = _NEXT.search(told.get("Link", ""))
+        following = found[1] if found else ""
+        return self._parse(url, content), following, told.get("ETag", ""), len(content)
 
     def _count(self) -> None:
         with self._lock:
@@ -194,12 +230,14 @@ class ForgeHttp:
         """What a refusal means."""
         pause = _find_pause(error.code, error.headers)
         if pause is not None:
+            self._quiet_until = effects.monotonic() + pause
             return ForgeBusyError("the forge wants fewer calls", pause)
         said = self._message_of(error)
         hint = {
             _UNKNOWN: "the token is not valid (any more)",
             _FORBIDDEN: "the token lacks a permission: docs/bridge.md lists what it needs",
             404: "look at --repo; a token that may not see it is told the same",
+            **_MOVED,
         }.get(error.code, "")
         what = f"{method} {self._hide(urlsplit(url).path)}"
         return ForgeError(
@@ -230,8 +268,10 @@ def _find_pause(status: int, told: Message) -> float | None:
     after = told.get("Retry-After", "")
     if after.isdecimal():
         return min(max(float(after), _SHORTEST_PAUSE), _LONGEST_PAUSE)
+    if after:
+        return _USUAL_PAUSE  # a date, which may be of another clock
     if told.get("X-RateLimit-Remaining") == "0":
         reset = told.get("X-RateLimit-Reset", "")
-        until = float(reset) - effects.now().timestamp() if reset.isdecimal() else 60.0
+        until = float(reset) - effects.now().timestamp() if reset.isdecimal() else _USUAL_PAUSE
         return min(max(until, _SHORTEST_PAUSE), _LONGEST_PAUSE)
-    return 60.0 if status == 429 else None  # noqa: PLR2004 - the status itself
+    return _USUAL_PAUSE if status == 429 else None  # noqa: PLR2004 - the status itself

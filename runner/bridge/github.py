@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from runner import effects
 from runner.bridge.forge import (
+    UNFIT,
     Comment,
     ForgeError,
     Issue,
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 DEFAULT_API = "https://api.github.com"
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 _PAGE = "per_page=100"
-_MISSING, _UNFIT = 404, 422
+_MISSING = 404
+_RIGHTS = 60.0
+"""Seconds for which somebody's rights are believed."""
 _TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
 """Events of an issue that change what it says."""
 _PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
@@ -48,7 +52,8 @@ class GitHub:
 
     http: ForgeHttp
     name: str
-    _writers: dict[str, bool] = field(default_factory=dict)
+    _writers: dict[str, tuple[bool, float]] = field(default_factory=dict)
+    """By login, and until when it is believed."""
 
     def __post_init__(self) -> None:
         """Look at the name: it becomes a part of addresses."""
@@ -62,7 +67,7 @@ class GitHub:
         return f"/repos/{self.name}"
 
     def forget_rights(self) -> None:
-        """Ask again who may write: rights are remembered for one round."""
+        """Ask again who may write: rights are remembered for one round, a minute at most."""
         self._writers.clear()
 
     # --- what is there ------------------------------------------------------------------
@@ -96,7 +101,7 @@ class GitHub:
         events = [
             LabelEvent(
                 _number(one, "id"),
-                _text(_record(one.get("label")), "name") if one["event"] == "labeled" else "",
+                _label(one.get("label")) if one["event"] == "labeled" else "",
                 _login(one, "actor"),
                 _text(one, "created_at"),
             )
@@ -148,7 +153,8 @@ class GitHub:
         """Whether somebody may push; `maintain` is told as write, and triage as read."""
         if not re.fullmatch(r"[A-Za-z0-9-]+(?:\[bot\])?", login):
             return False
-        if login not in self._writers:
+        may, until = self._writers.get(login, (False, 0.0))
+        if effects.monotonic() >= until:
             path = f"{self._at}/collaborators/{quote(login, safe='')}/permission"
             try:
                 said = _record(self.http.read(path)).get("permission")
@@ -156,16 +162,23 @@ class GitHub:
                 if error.status != _MISSING:
                     raise
                 said = "none"
-            self._writers[login] = said in ("admin", "write")
-        return self._writers[login]
+            may = said in ("admin", "write")
+            self._writers[login] = (may, effects.monotonic() + _RIGHTS)
+        return may
 
-    def find_pull_request(self, branch: str) -> PullRequest | None:
-        """The newest pull request of a branch of this repository."""
+    def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
+        """The newest of a branch of this repository; whoever may read can open one of it, too."""
         # GitHub filters by `owner:branch` and passes over a branch alone (docs.github.com, "List
         # pull requests").
         head = quote(f"{self.name.partition('/')[0]}:{branch}", safe="")
-        path = f"{self._at}/pulls?head={head}&state=all&sort=created&direction=desc&{_PAGE}"
-        found = [_pull(one) for one in self.http.read_all(path)]
+        onto = quote(base, safe="")
+        path = f"{self._at}/pulls?head={head}&base={onto}&state=all&direction=desc&{_PAGE}"
+        # A fork of the same owner has the same head: `home` tells them apart.
+        found = [
+            one
+            for one in map(_pull, self.http.read_all(path))
+            if one.author == login and one.home.casefold() == self.name.casefold()
+        ]
         return max(found, key=lambda one: one.number, default=None)
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:
@@ -200,7 +213,7 @@ class GitHub:
     def assign(self, number: int, login: str) -> None:
         """Say whose turn it is; GitHub passes over who cannot be assigned."""
         path, said = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
-        self._write_unless(_UNFIT, "POST", path, said)
+        self._write_unless(UNFIT, "POST", path, said)
 
     def unassign(self, number: int, login: str) -> None:
         """It is not their turn any more."""
@@ -215,7 +228,7 @@ class GitHub:
     def add_part(self, number: int, part: Issue) -> None:
         """Put an issue below another one; the forge refuses a second parent."""
         path, said = f"{self._at}/issues/{number}/sub_issues", {"sub_issue_id": part.id}
-        self._write_unless(_UNFIT, "POST", path, said)
+        self._write_unless(UNFIT, "POST", path, said)
 
     def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
         """Have an issue of our own say this, open or not."""
@@ -276,19 +289,21 @@ def _login(said: Mapping[str, object], name: str) -> str:
     return login if isinstance(login, str) else ""
 
 
+def _label(said: object) -> str:
+    """Its name in small letters: at GitHub labels differ by more than their case."""
+    name = said.get("name") if isinstance(said, dict) else said
+    return name.casefold() if isinstance(name, str) else ""
+
+
 def _issue(said: Mapping[str, object]) -> Issue:
     labels, assignees = said.get("labels"), said.get("assignees")
-    names = [
-        one.get("name") if isinstance(one, dict) else one
-        for one in (labels if isinstance(labels, list) else [])
-    ]
     people = assignees if isinstance(assignees, list) else []
     return Issue(
         _number(said, "number"),
         _text(said, "title"),
         str(said.get("body") or ""),
         _login(said, "user"),
-        frozenset(name for name in names if isinstance(name, str)),
+        frozenset(map(_label, labels if isinstance(labels, list) else [])),
         said.get("state") == "open",
         tuple(str(one.get("login")) for one in people if isinstance(one, dict)),
         _text(said, "updated_at"),
@@ -320,7 +335,6 @@ def _review(said: Mapping[str, object]) -> Review:
     return Review(
         _number(said, "id"),
         _login(said, "user"),
-        str(said.get("author_association") or "NONE"),
         said.get("state") == "CHANGES_REQUESTED",
         str(said.get("body") or ""),
     )
@@ -338,7 +352,6 @@ def _comment(said: Mapping[str, object]) -> Comment:
     return Comment(
         _number(said, "id"),
         _login(said, "user"),
-        str(said.get("author_association") or "NONE"),
         str(said.get("body") or ""),
         _text(said, "created_at"),
         _text(said, "updated_at"),
@@ -346,6 +359,8 @@ def _comment(said: Mapping[str, object]) -> Comment:
 
 
 def _pull(said: Mapping[str, object]) -> PullRequest:
+    home = _record(said.get("head")).get("repo")  # null where a fork is gone
+    home = home.get("full_name") if isinstance(home, dict) else None
     return PullRequest(
         _number(said, "number"),
         str(said.get("html_url") or ""),
@@ -353,4 +368,6 @@ def _pull(said: Mapping[str, object]) -> PullRequest:
         said.get("state") == "open",
         said.get("merged_at") is not None,
         _text(_record(said.get("head")), "sha"),
+        _login(said, "user"),
+        home if isinstance(home, str) else "",
     )

@@ -6,9 +6,9 @@ there: its lease, its trust, its gates. The forge's token is not in its environm
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft, find_draft
@@ -16,6 +16,7 @@ from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
+from runner.bridge.builder import BuildFacts, Ended, TaskRow
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
@@ -28,7 +29,7 @@ from runner.process.own_command import (
     read_document,
     record_child,
 )
-from runner.project import BUILD, Project
+from runner.project import BUILD, JOURNAL, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
@@ -36,9 +37,10 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
+    from runner.app.artifacts import artifact_export
     from runner.app.draft import draft_checks
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.plan.outline import OutlineTask
 else:
+    artifact_export = lazy_module("runner.app.artifacts.artifact_export")
     known_commands = lazy_module("runner.bridge.known_commands")
     draft_checks = lazy_module("runner.app.draft.draft_checks")
 
@@ -57,102 +60,6 @@ _CLONE = "repository"
 _SAID = 4000
 _MOST = 4 << 20
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRow:
-    """One task of the issue, as it stands."""
-
-    id: str
-    title: str
-    status: Status
-    note: str
-    worth: str = ""
-    """What a DONE is worth, in words: proven by what, unproven, waived."""
-    commit: str = ""
-    proofs: str = ""
-    """Such as `3 of 3 pass`."""
-    outputs: tuple[str, ...] = ()
-    """Files that it may write, as the plan names them."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildFacts:
-    """All that is known of an issue's build, from its clone and its branch in the remote."""
-
-    draft: DraftProposed | None = None
-    """The plan that waits."""
-    drafts: int = 0
-    tasks: tuple[TaskRow, ...] = ()
-    head: str = ""
-    tip: str = ""
-    """The remote's commit of the branch."""
-    is_busy: bool = False
-    """Whether somebody's run goes on in its folder."""
-    proven: str = ""
-    """The commit that everything was proven on together, by the clone's own journal."""
-    plan: str = ""
-    """The plan's path in the repository."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether everything that was planned is DONE."""
-        return bool(self.tasks) and all(one.status is Status.DONE for one in self.tasks)
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a command of ours ended, and the last of what it said."""
-
-    code: int
-    said: str
-    document: Mapping[str, object] = field(default_factory=dict)
-
-
-class Builder(Protocol):
-    """What the bridge has done for one issue."""
-
-    def keep_wish(self, text: str) -> None:
-        """Remember what is wished for, as it was when it was asked for."""
-
-    def has_wish(self) -> bool:
-        """Whether it is remembered."""
-
-    def prepare(self, base: str) -> None:
-        """Have a clone on the issue's branch."""
-
-    def look(self) -> BuildFacts:
-        """How it stands."""
-
-    def draft(self) -> Ended:
-        """Turn the wish into a plan that waits."""
-
-    def approve(self, draft: DraftProposed, by: str) -> None:
-        """Put the plan that waits into the plan of the repository."""
-
-    def reject(self, draft: DraftProposed, reason: str) -> Ended:
-        """Refuse it, and draft the wish anew."""
-
-    def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
-        """Commands of a plan that nobody has let run here yet."""
-
-    def review(self, draft: DraftProposed) -> DraftVerdict:
-        """Have somebody read the plan who did not write it."""
-
-    def build(self, *, is_retried: bool) -> Ended:
-        """Build what was planned."""
-
-    def change(self, task: str, text: str) -> Ended:
-        """Ask something new of a task."""
-
-    def verify(self) -> Ended:
-        """Prove everything together, on the commit as it is."""
-
-    def clear_branch(self) -> str:
-        """Take the branch away where it is as it was left; why it stays, empty where it is gone."""
-
-    def retire(self) -> None:
-        """Keep all that is remembered under another name: the next wish begins anew."""
 
 
 @dataclass
@@ -234,6 +141,7 @@ class IssueClone:
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
             _read_place(project),
+            _find_artifacts(project),
         )
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
@@ -292,8 +200,14 @@ class IssueClone:
         return self._go("approve", *stale) if stale else ended
 
     def verify(self) -> Ended:
-        """`runner verify --all`."""
-        return self._go("verify", "--all", "--json")
+        """`runner verify --all`; what the build left is in the artifact store before it is told of.
+
+        A store that is away holds nothing up: then it is not told.
+        """
+        ended = self._go("verify", "--all", "--json")
+        if not ended.code and self._open().settings.artifacts_store:
+            self._go("artifacts", "push", "--quiet")
+        return ended
 
     # --- how it ends --------------------------------------------------------------------
 
@@ -345,6 +259,11 @@ class IssueClone:
         return Ended(code, said[-_SAID:], read_document(output))
 
 
+def find_journal(folder: Path) -> Path:
+    """Where the journal of an issue's clone is, or will be."""
+    return folder / _CLONE / JOURNAL
+
+
 def _read_plan(project: Project) -> Plan:
     target = Target.of(project)
     return read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
@@ -360,6 +279,14 @@ def _read_section(project: Project, task: str) -> bytes:
 
 def _read_place(project: Project) -> str:
     return draft_checks.Target.of(project).path
+
+
+def _find_artifacts(project: Project) -> str:
+    if not project.settings.artifacts_store:
+        return ""
+    cursor = artifact_export.read_cursor(project)
+    whole = [run for run in cursor.ended if artifact_export.METADATA in cursor.stored.get(run, {})]
+    return artifact_export.key_of_run(project, whole[-1]) if whole else ""
 
 
 def _read_base(project: Project, repository: Repository) -> frozenset[str]:

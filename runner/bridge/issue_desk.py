@@ -19,8 +19,8 @@ from runner.model import ReviewMode, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runner.bridge.builder import Builder, BuildFacts, Ended
     from runner.bridge.forge import Comment, Forge, Issue, PullRequest
-    from runner.bridge.issue_clone import Builder, BuildFacts, Ended
     from runner.bridge.slash_commands import SlashCommand
 
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")
@@ -53,6 +53,8 @@ class IssueDesk:
     """Who approves plans."""
     has_mirrors: bool = False
     """Whether tasks are shown as issues below this one."""
+    artifacts: str = ""
+    """The address under which people read the artifact store; empty where they do not."""
     may_go_on: Callable[[], bool] = lambda: True
     """Whether this bridge still holds its lease and is not to end."""
     issue: Issue = field(init=False)
@@ -71,9 +73,13 @@ class IssueDesk:
         self.comment, self.memory = marked[0] if marked else (None, Memory())
         for double, _ in marked[1:]:  # of two bridges without a lease between them
             self.forge.delete_comment(double.id)
-        pull = self.forge.find_pull_request(self.branch) if self.comment else None
+        pull = self.find_own_request() if self.comment else None
         is_ours = pull is not None and pull.number > self.memory.before
         self.pull = pull if is_ours else None
+
+    def find_own_request(self) -> PullRequest | None:
+        """The newest pull request that we opened of the branch, into where it has to go."""
+        return self.forge.find_pull_request(self.branch, self.base, self.login)
 
     def is_wanted(self) -> bool:
         """Whether it is open, and labelled as those are that something is done for."""
@@ -120,9 +126,16 @@ class IssueDesk:
         """Where what is there can be read: what is not pushed has no page."""
         pages = self.issue.url.rpartition("/issues/")[0]
         url = self.pull.url if self.pull is not None else ""
+        links = Links(
+            pages=pages if _PAGES.fullmatch(pages) else "",
+            request=url if _PAGES.fullmatch(url) else "",
+        )
         if facts is None or not facts.tasks or facts.tip != facts.head:
-            return Links(pages=pages if _PAGES.fullmatch(pages) else "", request=url)
-        return Links(pages if _PAGES.fullmatch(pages) else "", facts.head, facts.plan, url)
+            return links
+        # Its list of all files: a store has no page of a folder.
+        left = f"{self.artifacts}/{facts.artifacts}/metadata.json"
+        has_left = self.artifacts and facts.artifacts
+        return replace(links, head=facts.head, plan=facts.plan, artifacts=left if has_left else "")
 
     def put(self, text: str, stage: Stage) -> None:
         """Have the one comment say this, and the one label that says the same."""

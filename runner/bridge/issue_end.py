@@ -38,7 +38,7 @@ def end_issue(desk: IssueDesk) -> str:
 
 def clear_before(desk: IssueDesk) -> int:
     """Clean up what was ended while nobody looked; the last pull request that does not count."""
-    pull = desk.pull or desk.forge.find_pull_request(desk.branch)
+    pull = desk.pull or desk.find_own_request()
     if pull is None or pull.is_open:
         return desk.memory.before
     if desk.pull is not None and desk.builder.has_wish():

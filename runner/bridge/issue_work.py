@@ -14,10 +14,11 @@ from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import (
     Memory,
     code,
-    names_others,
+    list_naming,
     plain_title,
 )
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
+from runner.bridge.forge import UNFIT, ForgeError
 from runner.bridge.issue_desk import LIMIT, IssueDesk, StoppedError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.person_word import hear, refuse_plan
@@ -29,8 +30,8 @@ from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
+    from runner.bridge.builder import BuildFacts
     from runner.bridge.forge import PullRequest
-    from runner.bridge.issue_clone import BuildFacts
     from runner.journal.draft_events import DraftProposed
 
 PROOF = "runner/proof"  # the context of the commit status
@@ -59,7 +60,7 @@ class IssueWork(IssueDesk):
         raise RunnerError(f"issue {self.number} goes round in circles: a defect of the bridge")
 
     def is_halted(self) -> bool:
-        """Whether what goes on for it is to end: it was closed, unlabelled, paused or stopped."""
+        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now."""
         if not self.may_go_on():
             return True
         return replace(self)._is_unwanted()  # noqa: SLF001 - what is being done keeps what it read
@@ -68,6 +69,8 @@ class IssueWork(IssueDesk):
         self.read()
         is_merged = self.pull is not None and self.pull.is_merged
         if not self.is_wanted() or is_merged or Stage.PAUSED in self.issue.labels:
+            return True
+        if self.memory.by and not self.forge.may_write(self.memory.by):
             return True
         return any(one.verb is Verb.STOP for one in self.list_commands())
 
@@ -169,7 +172,7 @@ class IssueWork(IssueDesk):
 
     def _review(self, draft: DraftProposed, facts: BuildFacts) -> str | None:
         unknown = self.builder.find_unknown_commands(draft)
-        is_plain = not unknown and not draft.mistakes and not names_others(draft.text)
+        is_plain = not unknown and not draft.mistakes and not list_naming(draft.text)
         if self.mode is ReviewMode.OFF and is_plain:
             self.builder.approve(draft, "bridge")
             return None
@@ -241,7 +244,17 @@ class IssueWork(IssueDesk):
         if pull is None:
             title = plain_title(self.issue.title)
             body = self._write_request(facts, is_proven=True)
-            self.pull = self.forge.create_pull_request(self.branch, self.base, title, body)
+            try:
+                self.pull = self.forge.create_pull_request(self.branch, self.base, title, body)
+            except ForgeError as error:
+                if error.status != UNFIT:
+                    raise
+                if self.find_own_request() is not None:
+                    return None
+                return self.hand_over(
+                    f"No pull request of {self.branch} can be opened. Did somebody else open one of"
+                    f" it, or is its branch gone? Close theirs, then try again.\n{error.message}"
+                )
             return None
         if not pull.is_open:
             return self.hand_over("Its pull request was closed without being merged.")

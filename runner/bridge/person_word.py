@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.bridge.comment_text import write_history
+from runner.bridge.comment_text import fits_fence, write_history
 from runner.bridge.issue_desk import LIMIT, StoppedError
 from runner.bridge.moved_label import find_last_label, find_moved, read_moved
 from runner.bridge.review_word import find_review, read_wishes
 from runner.bridge.slash_commands import Verb
-from runner.bridge.status_comment import Stage, format_used_up
+from runner.bridge.status_comment import TOO_LONG, Stage, format_used_up
 from runner.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
             return "That plan has to be mended first."
+        if not fits_fence(draft.text):
+            return TOO_LONG
         desk.builder.approve(draft, f"{command.author} ({command.place})")
         return f"The plan was approved by {command.author}."
     if desk.memory.rejected >= LIMIT:

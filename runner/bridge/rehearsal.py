@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
-from runner.bridge.issue_clone import Ended, IssueClone
+from runner.bridge.issue_clone import IssueClone
 from runner.bridge.issue_desk import StoppedError
 from runner.text.display import display
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.app.draft.draft_review import DraftVerdict
+    from runner.bridge.builder import Ended
     from runner.bridge.forge import Comment, Issue, PullRequest, Review
     from runner.journal.draft_events import DraftProposed
 
@@ -80,9 +81,9 @@ class Rehearsal(GitHub):
         """What would be there."""
         return [*super().list_own_issues(label, login), *self._issues]
 
-    def find_pull_request(self, branch: str) -> PullRequest | None:
+    def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
         """As it would be."""
-        found = self._pulls.get(branch) or super().find_pull_request(branch)
+        found = self._pulls.get(branch) or super().find_pull_request(branch, base, login)
         return found and replace(found, body=self._texts.get(-found.number, found.body))
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:

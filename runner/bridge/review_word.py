@@ -14,8 +14,8 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runner.bridge.builder import TaskRow
     from runner.bridge.forge import Review
-    from runner.bridge.issue_clone import TaskRow
     from runner.bridge.issue_desk import IssueDesk
 
 _TASK = re.compile(r"\bTASK-\d{1,9}\b")

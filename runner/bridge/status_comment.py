@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from runner.bridge.comment_text import MOST, code, fence
+from runner.bridge.comment_text import MOST, code, cut_lines, fence, fits_fence, list_naming
 from runner.model import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.bridge.builder import TaskRow
     from runner.bridge.comment_text import Memory
-    from runner.bridge.issue_clone import TaskRow
     from runner.journal.draft_events import DraftProposed
 
 SHORT = 12
@@ -56,17 +56,24 @@ _ANSWERS = {
     Stage.PAUSED: "`/runner retry` goes on with it.",
     Stage.PERSON: "`/runner retry` tries again.",
 }
+TOO_LONG = (
+    "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
+    " once, or approve it in its clone."
+)
+_MOST_LISTED = 20
 _WHO = "Only comments of people who may push here count, and only as they were first written."
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where what was made can be read: the pages of the repository, its commit, the plan in it."""
+    """Where what was made can be read: pages of the repository, its commit, plan and artifacts."""
 
     pages: str = ""
     head: str = ""
     plan: str = ""
     request: str = ""
+    artifacts: str = ""
+    """The page of what the last run left."""
 
     @property
     def all(self) -> list[str]:
@@ -77,6 +84,7 @@ class Links:
             *([f"Pull request: {self.request}"] if self.request else []),
             *([f"[plan]({at})"] if whole and self.plan else []),
             *([f"[commits and evidence]({self.pages}/commits/{self.head})"] if whole else []),
+            *([f"[artifacts]({self.artifacts})"] if self.artifacts else []),
         ]
 
     def of_commit(self, text: str, commit: str) -> str:
@@ -131,17 +139,25 @@ def _table(rows: Sequence[TaskRow], links: Links) -> Iterator[str]:
 def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
     digest = digest_shown(draft)
     yield fence(draft.text, "markdown")
+    named = list_naming(draft.text)
     missing = [said for said, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
     for title, said in (
         ("Asked, but not covered", missing),
         ("Taken out", draft.taken_out),
         ("To mend first", draft.mistakes),
         ("Commands that ran nowhere here before; an approval lets them run", unknown),
+        ("They become subjects of commits, and there names ring and issues close", named),
     ):
         if said:
             yield f"\n{title}:\n"
-            yield from (f"- {code(one)}" for one in said[:20])
-    yield f"\n`/runner approve {digest}` has exactly this built."
+            yield from (f"- {code(one)}" for one in said[:_MOST_LISTED])
+        if len(said) > _MOST_LISTED:
+            yield f"- and {len(said) - _MOST_LISTED} more"
+    # Behind all that has to be read: where that is cut off, this is, too.
+    if fits_fence(draft.text):
+        yield f"\n`/runner approve {digest}` has exactly this built."
+    else:
+        yield f"\n{TOO_LONG}"
     yield f"`/runner reject {digest} reason` has another plan written. {_WHO}"
 
 
@@ -157,14 +173,17 @@ def write_request(
     first = [f"Closes #{one}" for one in numbers]
     if not is_proven:
         first = [f"For issue {numbers[0]}; its head is not proven."]
-    lines = [*first, "", *_table(rows, links or Links()), ""]
+    links = links or Links()
+    lines = [*first, "", *_table(rows, links), ""]
     done = sum(one.status is Status.DONE for one in rows)
     lines.append(f"{done} of {len(rows)} tasks DONE; all of it was proven together on {proven}.")
     lines.append("")
     lines.append(
         "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
     )
-    return "\n".join(lines)[:MOST]
+    if links.artifacts:
+        lines += ["", f"[What its runs left]({links.artifacts}): patches, logs, JUnit, coverage."]
+    return cut_lines("\n".join(lines), MOST)
 
 
 def format_used_up(limit: int, what: str, trigger: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from runner.bridge.issue_clone import BuildFacts, Ended, TaskRow
+from runner.bridge.builder import BuildFacts, Ended, TaskRow
 from runner.journal.draft_events import DraftProposed
 from runner.model import Status, digest_of
 

@@ -63,6 +63,13 @@ class Shop:
         text = f'command = "python3 {program}"\nsandbox = "none"\nreview = "off"\n'
         (settings / "runner.toml").write_text(text + "lease_seconds = 2\nattempts = 2\n")
 
+    def keeps_artifacts(self):
+        """Have what runs leave be stored in this folder."""
+        settings = self.workplace.home / "config/runner/runner.toml"
+        store = self.folder / "artifacts"
+        settings.write_text(f'{settings.read_text()}\n[artifacts]\nstore = "{store}"\n')
+        return store
+
     def says(self, draft):
         (self.home / "draft").write_text(draft)
 

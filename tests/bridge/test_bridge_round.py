@@ -3,16 +3,21 @@
 import threading
 import time
 from concurrent.futures import wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import pytest
 from issue_case import Case
 
 from runner.app.forge_wake import find_bridge_folder, wake_bridge
 from runner.app.observer import Silent
-from runner.bridge.bridge_round import Bridge, BridgeRequest
+from runner.bridge.bridge_round import Bridge, BridgeRequest, Hold
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
+from runner.bridge.issue_clone import find_journal
+from runner.bridge.issue_desk import StoppedError
+from runner.errors import RunnerError
 
 
 @dataclass
@@ -63,6 +68,116 @@ def test_a_hundred_issues_that_wait_cost_less_than_a_request_a_minute(case, tmp_
     # four rounds of a minute each; an hour has sixty
     assert len(idle) >= 8
     assert len(costly) * 15 <= 60, costly
+
+
+def test_who_slept_longer_than_its_lease_or_whose_remote_is_away_writes_nothing(monkeypatch):
+    clock, renewed = [0.0], []
+
+    def renew():
+        renewed.append(clock[0])
+        if clock[0] == 40.0:
+            raise RunnerError("the remote is away")
+        return clock[0] < 1000.0
+
+    monkeypatch.setattr("runner.effects.monotonic", lambda: clock[0])
+    hold = Hold(20.0, renew)
+    for now, is_ours in ((9.0, True), (11.0, True), (20.0, True), (40.0, False), (41.0, True)):
+        clock[0] = now
+        with nullcontext() if is_ours else pytest.raises(StoppedError):
+            hold.require()
+    assert renewed == [11.0, 40.0, 41.0]
+    clock[0] = 1000.0
+    for _ in "ab":
+        with pytest.raises(StoppedError):
+            hold.require()
+
+
+def test_before_every_single_call_that_writes_it_is_asked_whether_it_may(case):
+    """At whichever the lease is lost: nothing of it is written, and nothing after it."""
+
+    def count():
+        allowed[0] -= 1
+        if allowed[0] < 0:
+            raise StoppedError
+
+    case.label()
+    stopped = 0
+    for number in range(60):
+        allowed, before = [number % 3], len(case.server.writes())
+        case.forge.http.before_write = count
+        said = case.advance(has_mirrors=True)
+        assert len(case.server.writes()) - before <= number % 3
+        stopped += said == "stopped"
+        if said == "a plan waits for a review":
+            case.say(f"/runner approve {case.digest}")
+        if said == "a pull request waits for a review":
+            break
+    assert stopped > 5
+    assert said == "a pull request waits for a review"
+    assert len(case.server.pulls) == 1
+
+
+def wait_for_all(case, tmp_path, count):
+    """So many issues whose plans wait, each with a folder; and the bridge that left them so."""
+    server = case.server
+    cases = [case, *(Case(server, case.builder.final) for _ in range(count - 1))]
+    builders = {one.number: one.builder for one in cases}
+    for one in cases:
+        one.label()
+    bridge = open_bridge(tmp_path, server, builders)
+    for number in builders:
+        journal = find_journal(bridge.folder / str(number))
+        journal.parent.mkdir(parents=True)
+        journal.write_text("{}")
+    return bridge, builders
+
+
+def begin_again(bridge, builders):
+    """Another bridge, one round of it: what it says, and how many answers were no 304."""
+    said = []
+    again = Rounds(
+        bridge.project,
+        GitHub(ForgeHttp(bridge.forge.http.address, bridge.forge.http.token), "acme/shop"),
+        bridge.asked,
+        said.append,
+        Silent(),
+        builders=builders,
+    )
+    again._go_round("runner-bot", "main", follow=False)
+    return said, again.forge.http.requests
+
+
+def test_a_start_with_many_issues_that_wait_asks_for_their_list_alone(case, tmp_path):
+    bridge, builders = wait_for_all(case, tmp_path, 40)
+    first, cost = begin_again(bridge, builders)
+    assert cost > 40 * 5
+    assert len(first) == 40
+    begin_again(bridge, builders)  # what it wrote itself is news once
+    again, cost = begin_again(bridge, builders)
+    assert sorted(again) == sorted(first), "what they wait for is told all the same"
+    assert cost == 1
+    case.say("/runner stop")
+    said, cost = begin_again(bridge, builders)
+    assert "#1: paused" in said
+    assert cost < 20
+    journal = find_journal(bridge.folder / "7")
+    journal.write_text("{}\n{}")  # somebody typed a command in its clone
+    _, cost = begin_again(bridge, builders)
+    assert 2 < cost < 20
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1, "issues": 2}', "[" * 99_999, None])
+def test_what_was_seen_and_is_damaged_or_of_another_bridge_costs_a_look(case, tmp_path, text):
+    bridge, builders = wait_for_all(case, tmp_path, 2)
+    begin_again(bridge, builders)
+    file = bridge.folder / "seen.json"
+    if text is None:
+        file.write_text(file.read_text().replace("runner origin", "other origin"))
+    else:
+        file.write_text(text)
+    said, cost = begin_again(bridge, builders)
+    assert len(said) == 2
+    assert cost > 6
 
 
 def test_news_of_the_forge_end_a_pause_and_come_not_too_often(case, tmp_path, monkeypatch):

@@ -129,20 +129,20 @@ def test_labels_and_assignees_can_be_said_twice(server, forge):
 
 
 def test_one_pull_request_for_a_branch(server, forge):
-    assert forge.find_pull_request("runner/1") is None
+    assert forge.find_pull_request("runner/1", "main", "runner-bot") is None
     made = forge.create_pull_request("runner/1", "main", "Export", "text")
     assert made.head == server.sha_of("runner/1")
     with pytest.raises(ForgeError) as refused:
         forge.create_pull_request("runner/1", "main", "Export", "text")
     assert refused.value.status == 422
     forge.edit_pull_request(made.number, "other")
-    found = forge.find_pull_request("runner/1")
+    found = forge.find_pull_request("runner/1", "main", "runner-bot")
     assert (found.number, found.body, found.is_open) == (made.number, "other", True)
     assert forge.list_issues("") == []
     forge.set_status(made.head, "runner/proof", "proven")
     assert forge.list_statuses(made.head) == [("runner/proof", "success")]
     server.merge("ada", made.number)
-    assert forge.find_pull_request("runner/1").is_merged
+    assert forge.find_pull_request("runner/1", "main", "runner-bot").is_merged
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,10 @@ def test_one_pull_request_for_a_branch(server, forge):
         (429, {}, 60),
         (429, {"Retry-After": "\u00b2"}, 60),  # a digit, and no number
         (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "\u00b2"}, 60),
+        (429, {"Retry-After": "99999999999"}, 3600),  # of years
+        (403, {"Retry-After": "9" * 5000}, 3600),
+        (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 400}, 3600),
+        (403, {"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}, 60),
     ],
 )
 def test_a_forge_that_is_busy_says_for_how_long(server, forge, status, headers, seconds):
@@ -161,7 +165,51 @@ def test_a_forge_that_is_busy_says_for_how_long(server, forge, status, headers, 
     with pytest.raises(ForgeBusyError) as busy:
         forge.find_login()
     assert busy.value.seconds == seconds
+
+
+def test_while_it_wants_to_be_left_alone_nothing_is_asked_or_written(server, forge, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("runner.effects.monotonic", lambda: clock[0])
+    number = server.open_issue("ada", "Export")
+    server.busy = [(403, {"Retry-After": "7"})]
+    with pytest.raises(ForgeBusyError):
+        forge.find_login()
+    clock[0] += 6
+    asked = len(server.calls)
+    for call in (forge.find_login, lambda: forge.create_comment(number, "one")):
+        with pytest.raises(ForgeBusyError) as busy:
+            call()
+        assert busy.value.seconds == pytest.approx(1)
+    assert len(server.calls) == asked
+    clock[0] += 2
     assert forge.find_login() == "runner-bot"
+
+
+def test_the_longest_texts_that_a_forge_takes_are_read(server, forge):
+    number = server.open_issue("eve", "Export")
+    for _ in range(100):
+        server.comment("eve", number, "\x01" * 65_536)
+    server.comment("ada", number, "/runner stop")
+    assert [one.author for one in forge.list_comments(number)][-2:] == ["eve", "ada"]
+
+
+def test_what_is_kept_for_its_tag_is_bounded(server, forge, monkeypatch):
+    monkeypatch.setattr(forge_http, "_MOST_KEPT", 9000)
+    small = server.open_issue("ada", "Small")
+    for _ in range(3):
+        number = server.open_issue("eve", "Large", "x" * 4000)
+        forge.load_issue(small)
+        forge.load_issue(number)
+    before = forge.http.requests
+    forge.load_issue(number)
+    assert forge.http.requests == before, "the last one is kept"
+    assert sum(one.size for one in forge.http._kept.values()) <= 9000
+
+
+def test_a_proxy_never_reads_a_token_that_goes_without_tls(server, odd, monkeypatch):
+    monkeypatch.setenv("http_proxy", odd.address)
+    assert GitHub(ForgeHttp(server.address, server.token), "acme/shop").find_login() == "runner-bot"
+    assert odd.asked == []
 
 
 def test_what_reads_is_tried_again_and_what_writes_is_not(server, forge):
@@ -177,7 +225,7 @@ def test_what_reads_is_tried_again_and_what_writes_is_not(server, forge):
 def test_a_lost_answer_is_an_error_and_the_comment_is_there(server, forge):
     number = server.open_issue("ada", "Export")
 
-    def lose(method, _):
+    def lose(method, *_):
         if method == "POST":
             raise ConnectionAbortedError
 
@@ -227,6 +275,8 @@ def odd():
             self.end_headers()
             self.wfile.write(content)
 
+        do_POST = do_GET  # noqa: N815 - so it is looked for
+
         def log_message(self, *_):
             pass
 
@@ -244,7 +294,7 @@ def odd():
         ((200, {}, b"<html>"), "cannot be read"),
         ((200, {}, b'{"login": 7}'), "no login"),
         ((200, {}, b"[" * 100_000), "cannot be read"),
-        ((200, {}, b" " * ((8 << 20) + 1)), "longer than 8 MB"),
+        ((200, {}, b" " * ((48 << 20) + 1)), "longer than 48 MB"),
         ((302, {"Location": "https://evil.test/"}, b""), "refuses GET /user: 302"),
     ],
 )
@@ -259,3 +309,28 @@ def test_a_next_page_elsewhere_is_not_asked(odd):
     odd.answer = (200, {"Link": '<https://evil.test/x>; rel="next"'}, b"[]")
     with pytest.raises(ForgeError, match="another address"):
         GitHub(ForgeHttp(odd.address, "t"), "acme/shop").list_issues("runner")
+
+
+@pytest.mark.parametrize("place", ["{}.evil.test/x", "{}@evil.test/x", "{}0/x", "//evil.test/x"])
+def test_an_address_that_only_begins_like_ours_is_another(odd, place):
+    odd.answer = (200, {"Link": f'<{place.format(odd.address)}>; rel="next"'}, b"[]")
+    with pytest.raises(ForgeError, match="another address"):
+        GitHub(ForgeHttp(odd.address, "t"), "acme/shop").list_issues("runner")
+    assert len(odd.asked) == 1
+
+
+def test_pages_without_an_end_are_given_up(odd):
+    odd.answer = (200, {"Link": f'<{odd.address}/again>; rel="next"'}, b"[]")
+    with pytest.raises(ForgeError, match="more than 50 pages"):
+        GitHub(ForgeHttp(odd.address, "t"), "acme/shop").list_issues("runner")
+    assert len(odd.asked) == 50
+
+
+def test_a_redirect_carries_nothing_elsewhere_and_says_what_to_look_at(odd):
+    odd.answer = (301, {"Location": "https://evil.test/"}, b"")
+    forge = GitHub(ForgeHttp(odd.address, "t"), "acme/shop")
+    for call in (forge.find_default_branch, lambda: forge.create_comment(1, "x")):
+        with pytest.raises(ForgeError) as refused:
+            call()
+        assert "another name" in refused.value.hint
+    assert odd.asked == ["/repos/acme/shop", "/repos/acme/shop/issues/1/comments"]

@@ -12,6 +12,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from runner.app.gate.test_suite import may_run_prose
+from runner.project import Project
+from runner.repo.read import Repository
+
 PRICE = "RATE = 10\n\n\ndef price(count):\n    return count * RATE\n"
 CART = "from shop.price import price\n\n\ndef total(items):\n    return sum(map(price, items))\n"
 
@@ -145,6 +149,31 @@ def test_what_may_reach_every_test_runs_everything_with_the_reason(ground, path,
     said = gate(ground, "--json", "--tests", "" if files is WITH_PLAN else NOTHING)
     assert why in said.json["whole"]
     assert said.json["count"] == said.json["total"]
+
+
+@pytest.mark.parametrize(
+    ("files", "tests", "is_run"),
+    [
+        ({"tox.ini": "[testenv:docs]\ncommands = sphinx-build -b doctest docs out\n"}, "", False),
+        ({"pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-glob=*.md\n"}, "", True),
+        ({"tests/conftest.py": "from sybil import Sybil\n"}, "", True),
+        ({"tox.ini": "[testenv]\ncommands = pytest --doctest-glob=*.md\n"}, NOTHING, True),
+        ({}, "true # pytest --doctest-glob=*.md", True),
+        ({}, NOTHING, False),
+    ],
+    ids=["of the documents", "pytest", "a plug-in", "by a command", "in a command", "none"],
+)
+def test_a_text_for_people_counts_where_tests_run_what_stands_in_it(ground, files, tests, is_run):
+    a_shop(ground, {**FILES, **files})
+    change(ground, {"README.md": ">>> 1\n2\n"}, branch="prose")
+    words = ("--json", *(("--tests", tests) if tests else ()))
+    project = Project.open(ground.folder, os.environ, plan_needed=False)
+    if is_run and not tests:  # without running what is selected
+        with Repository.open(project.root) as repository:
+            assert may_run_prose(repository, tests, repository.resolve("prose"))
+        return
+    found = gate(ground, *words).json
+    assert bool(found["ran"]) is is_run, found["headline"]
 
 
 def test_a_link_runs_everything(ground):

@@ -3,7 +3,8 @@
 It knows people and what they may, gives ETags and pages, wants to be left alone when told to, and
 takes its branches from a real bare repository. Whatever it answers is held against the published
 shapes (`forge_shapes`): `mismatches` has what does not fit. People act by its methods, programs by
-HTTP with a token.
+HTTP with a token: the bot's, or one of `tokens`. `listen_at` serves a socket file beside, as `gh`
+asks one (`http_unix_socket`), by the addresses of GitHub Enterprise (`/api/v3/…`).
 
     with ForgeServer("acme/shop", bare) as forge:
         forge.people["ada"] = "write"
@@ -19,8 +20,10 @@ import json
 import re
 import subprocess
 import threading
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import ThreadingMixIn, UnixStreamServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import forge_shapes as shapes
@@ -33,9 +36,16 @@ RIGHTS = {  # what a role is told as, and what the collaborator's endpoint calls
     "triage": "read",
     "read": "read",
 }
+ENTERPRISE = re.compile(r"\A/api/(?:v3/)?")
 VALIDATORS = {}
 """By the identity of a shape, which lives as long as its module."""
-CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)", re.IGNORECASE)
+CLOSING = re.compile(
+    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:#|GH-|https://forge\.test/acme/shop/issues/)"
+    r"(\d+)",
+    re.IGNORECASE,
+)
+"""Of this repository, in the forms that GitHub takes (docs.github.com, "Autolinked references and
+URLs"): in a pull request's text, and in commits that come into the default branch."""
 
 
 class RefusalError(Exception):
@@ -55,6 +65,9 @@ class ForgeServer:
     def __init__(self, name, bare=None, *, bot="runner-bot", default="main"):
         self.name, self.bare, self.bot, self.default = name, bare, bot, default
         self.token = f"token-of-{bot}"
+        self.tokens = {self.token: bot}
+        """Whose they are: a call with one is theirs."""
+        self._who = bot
         self.people = {bot: "write"}
         self.issues, self.comments, self.events, self.statuses = {}, {}, [], []
         self.edits, self.parts, self.blockers, self.reviews = {}, {}, {}, []
@@ -63,10 +76,11 @@ class ForgeServer:
         self.busy = []
         """Refusals (status, headers) for the next requests."""
         self.before = None
-        """Called with (method, path) before a request is carried out."""
+        """Called with (method, path, document) before a request is carried out."""
         self.after = None
-        """Called with (method, path) once it is carried out, before its answer goes out."""
+        """Called with the same once it is carried out, before its answer goes out."""
         self.page = 100
+        self._labels_there = {}
         self._ids, self._lock = itertools.count(1), threading.RLock()
         self._server = None
         self._now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -81,6 +95,17 @@ class ForgeServer:
     def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
+
+    @contextmanager
+    def listen_at(self, file):
+        server = _AtFile(str(file), _Answering)
+        server.forge = self
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield file
+        finally:
+            server.shutdown()
+            server.server_close()
 
     @property
     def address(self):
@@ -108,14 +133,17 @@ class ForgeServer:
             return number
 
     def label(self, actor, number, label):
+        """A label is the repository's: one that differs by case alone is the same."""
         with self._lock:
             issue = self.issues[number]
+            label = self._labels_there.setdefault(label.casefold(), label)
             if label not in issue["labels"]:
                 issue["labels"].append(label)
                 self._happen(number, "labeled", actor, label={"name": label, "color": "ededed"})
 
     def unlabel(self, actor, number, label):
         with self._lock:
+            label = self._labels_there.get(label.casefold(), label)
             if label not in self.issues[number]["labels"]:
                 raise RefusalError(404, "Label does not exist")
             self.issues[number]["labels"].remove(label)
@@ -198,10 +226,11 @@ class ForgeServer:
         """Merge a pull request, and close what its text says that it closes."""
         with self._lock:
             pull = self.issues[number]["pull"]
+            said = self._git("log", "--format=%B", f"{pull['base']}..{self._head(pull)}")
             self._git("update-ref", f"refs/heads/{pull['base']}", self._head(pull))
             pull["merged_at"] = self._tick()
             self.close_issue(actor, number)
-            for found in CLOSING.findall(self.issues[number]["body"]):
+            for found in CLOSING.findall(f"{self.issues[number]['body']}\n{said}"):
                 if int(found) in self.issues:
                     self.close_issue(actor, int(found))
 
@@ -242,19 +271,20 @@ class ForgeServer:
 
     # --- what programs ask --------------------------------------------------------------
 
-    def answer(self, method, target, document):
-        """Status, shape and document of one call; raises RefusalError."""
+    def answer(self, method, target, document, login=""):
+        """Status, shape and document of one call, the bot's or another's; raises RefusalError."""
         place = urlsplit(target)
         query = {name: values[-1] for name, values in parse_qs(place.query).items()}
         words = [unquote(one) for one in place.path.strip("/").split("/")]
         with self._lock:
+            self._who = login or self.bot
             if (method, words) == ("GET", ["user"]):
-                return 200, shapes.USER, self._user(self.bot)
+                return 200, shapes.USER, self._user(self._who)
             if (method, words) == ("POST", ["graphql"]):
                 return 200, shapes.EDITED, self._edited(document["variables"])
             if words[0] != "repos" or "/".join(words[1:3]) != self.name:
                 raise RefusalError(404, "Not Found")
-            if method != "GET" and self.people.get(self.bot) not in ("write", "admin"):
+            if method != "GET" and self.people.get(self._who) not in ("write", "admin"):
                 raise RefusalError(403, "Resource not accessible by personal access token")
             return self._carry_out(method, words[3:], query, document)
 
@@ -308,7 +338,7 @@ class ForgeServer:
             case ("POST", "issues", number, "sub_issues"):
                 self._known(number)
                 part = self._need(said, "sub_issue_id") - 1000
-                self.add_part(self.bot, int(number), self._known(str(part))["number"])
+                self.add_part(self._who, int(number), self._known(str(part))["number"])
                 return 201, shapes.ISSUE, self._issue(self.issues[int(number)])
             case ("DELETE", "issues", number, "assignees"):
                 issue = self._known(number)
@@ -317,18 +347,18 @@ class ForgeServer:
                 return 200, shapes.ISSUE, self._issue(issue)
             case ("POST", "issues", number, "comments"):
                 self._known(number)
-                id_ = self.comment(self.bot, int(number), self._need(said, "body"))
+                id_ = self.comment(self._who, int(number), self._need(said, "body"))
                 return 201, shapes.COMMENT, self._comment(self.comments[id_])
             case (("PATCH" | "DELETE"), "issues", "comments", id_):
                 return self._change_comment(method, int(id_), said)
             case ("POST", "issues", number, "labels"):
                 issue = self._known(number)
                 for label in self._need(said, "labels"):
-                    self.label(self.bot, int(number), label)
+                    self.label(self._who, int(number), label)
                 return 200, shapes.LABELS, self._labels(issue)
             case ("DELETE", "issues", number, "labels", label):
                 issue = self._known(number)
-                self.unlabel(self.bot, int(number), label)
+                self.unlabel(self._who, int(number), label)
                 return 200, shapes.LABELS, self._labels(issue)
             case ("POST", "issues", number, "assignees"):
                 issue = self._known(number)
@@ -369,33 +399,46 @@ class ForgeServer:
         return 200, shapes.COMMENT, self._comment(self.comments[id_])
 
     def _open_own(self, said):
-        number = self.open_issue(self.bot, self._need(said, "title"), said.get("body") or "")
+        number = self.open_issue(self._who, self._need(said, "title"), said.get("body") or "")
         for label in said.get("labels", ()):
-            self.label(self.bot, number, label)
+            self.label(self._who, number, label)
         return self.issues[number]
 
     def _change_issue(self, number, said):
         issue = self._known(number)
         if said.get("title", issue["title"]) != issue["title"]:
-            self.edit_issue(self.bot, int(number), title=said["title"])
+            self.edit_issue(self._who, int(number), title=said["title"])
         if said.get("state", issue["state"]) != issue["state"]:
             act = self.close_issue if said["state"] == "closed" else self.reopen_issue
-            act(self.bot, int(number))
+            act(self._who, int(number))
         return issue
 
-    def _open_pull(self, said):
+    def open_pull(self, actor, head, base, title, body="", repository=""):
+        """As who may read can, too; `repository` is a fork's name, if it is of one."""
+        asked = {"head": head, "base": base, "title": title, "body": body}
+        return self._open_pull(asked, actor, repository)["number"]
+
+    def _open_pull(self, said, actor="", repository=""):
         head, base = self._need(said, "head"), self._need(said, "base")
         sha, onto = self.sha_of(head), self.sha_of(base)
         if not sha or not onto:
             raise RefusalError(422, "Validation Failed", [{"field": "head", "code": "invalid"}])
-        if any(one["pull"]["head"] == head and one["state"] == "open" for one in self.pulls):
+        asked = (head, base, repository or self.name)
+        if any(
+            (one["pull"]["head"], one["pull"]["base"], one["pull"]["repository"]) == asked
+            and one["state"] == "open"
+            for one in self.pulls
+        ):
             text = f"A pull request already exists for acme:{head}."
             raise RefusalError(422, "Validation Failed", [{"message": text}])
         if self._git("rev-list", "--count", f"{onto}..{sha}") == "0":
             text = f"No commits between {base} and {head}"
             raise RefusalError(422, "Validation Failed", [{"message": text}])
-        number = self.open_issue(self.bot, self._need(said, "title"), said.get("body") or "")
+        number = self.open_issue(
+            actor or self._who, self._need(said, "title"), said.get("body") or ""
+        )
         pull = {"head": head, "base": base, "sha": sha, "merged_at": None}
+        pull["repository"] = repository or self.name
         self.issues[number]["pull"] = pull
         return self.issues[number]
 
@@ -409,6 +452,7 @@ class ForgeServer:
             "context": said.get("context", "default"),
             "description": said.get("description"),
             "created_at": self._tick(),
+            "creator": self._who,
         }
         if len(status["description"] or "") > 140:
             raise RefusalError(422, "Validation Failed", [{"field": "description"}])
@@ -432,7 +476,7 @@ class ForgeServer:
             "node_id": f"U_{login}",
             "url": f"{self.address}/users/{login}",
             "html_url": f"https://forge.test/{login}",
-            "type": "User",
+            "type": "Bot" if login.endswith("[bot]") else "User",
             "site_admin": False,
         }
 
@@ -442,13 +486,13 @@ class ForgeServer:
             return "NONE"
         return "OWNER" if login == self.name.partition("/")[0] else "COLLABORATOR"
 
-    def _repository(self):
-        owner, _, name = self.name.partition("/")
+    def _repository(self, full_name=""):
+        owner, _, name = (full_name or self.name).partition("/")
         return {
             "id": 1,
             "node_id": "R_1",
             "name": name,
-            "full_name": self.name,
+            "full_name": f"{owner}/{name}",
             "private": False,
             "default_branch": self.default,
             "owner": self._user(owner),
@@ -475,7 +519,9 @@ class ForgeServer:
             for one in self.issues.values()
             if state in ("all", one["state"])
             and query.get("creator", one["user"]) == one["user"]
-            and all(label in one["labels"] for label in wanted if label)
+            and all(
+                label.casefold() in map(str.casefold, one["labels"]) for label in wanted if label
+            )
         ]
         newest_first = query.get("direction", "desc") == "desc"
         found.sort(key=lambda one: one["created_at"], reverse=newest_first)
@@ -611,7 +657,9 @@ class ForgeServer:
         found = [
             self._pull(one)
             for one in self.pulls
-            if state in ("all", one["state"]) and head in ("", one["pull"]["head"])
+            if state in ("all", one["state"])
+            and head in ("", one["pull"]["head"])
+            and query.get("base", one["pull"]["base"]) == one["pull"]["base"]
         ]
         return sorted(found, key=lambda one: one["number"], reverse=True)
 
@@ -642,6 +690,7 @@ class ForgeServer:
                     "ref": pull[side],
                     "sha": sha,
                     "user": self._user(owner),
+                    "repo": self._repository(pull["repository"] if side == "head" else ""),
                 }
                 for side, sha in sides.items()
             },
@@ -654,7 +703,7 @@ class ForgeServer:
             "url": self._url("statuses", one["sha"]),
             "target_url": None,
             "updated_at": one["created_at"],
-            "creator": self._user(self.bot),
+            "creator": self._user(one["creator"]),
         }
 
     # --- rules of every answer ----------------------------------------------------------
@@ -669,6 +718,10 @@ class ForgeServer:
             self.mismatches.append(f"{method} {target}: {mistake.json_path}: {mistake.message}")
 
 
+class _AtFile(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
+
+
 class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -677,18 +730,21 @@ class _Answering(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         document = json.loads(self.rfile.read(size)) if size else None
         headers = {}
-        path = urlsplit(self.path).path
+        target = ENTERPRISE.sub("/", self.path)
+        path = urlsplit(target).path
         try:
-            if self.headers.get("Authorization") != f"Bearer {forge.token}":
+            _, _, token = self.headers.get("Authorization", "").partition(" ")
+            login = forge.tokens.get(token)
+            if login is None:
                 raise RefusalError(401, "Bad credentials")
             if forge.busy:
                 status, headers = forge.busy.pop(0)
                 raise RefusalError(status, "You have exceeded a rate limit", headers=headers)
             if forge.before:
-                forge.before(self.command, path)
-            status, shape, said = forge.answer(self.command, self.path, document)
+                forge.before(self.command, path, document)
+            status, shape, said = forge.answer(self.command, target, document, login)
             if forge.after:
-                forge.after(self.command, path)
+                forge.after(self.command, path, document)
             said, headers = self._cut(said)
         except RefusalError as refused:
             status, shape, said = refused.status, shapes.MISTAKE, refused.document
@@ -697,7 +753,7 @@ class _Answering(BaseHTTPRequestHandler):
             self.close_connection = True
             forge.calls.append((self.command, path, 0))
             return
-        forge.check(self.command, self.path, shape, said)
+        forge.check(self.command, target, shape, said)
         self._send(status, said, headers)
 
     do_POST = do_PATCH = do_DELETE = do_GET
@@ -712,7 +768,7 @@ class _Answering(BaseHTTPRequestHandler):
         page = int(query.get("page", 1))
         left = said[page * size :]
         kept = "&".join(f"{name}={value}" for name, value in query.items() if name != "page")
-        following = f"{self.server.forge.address}{place.path}?{kept}&page={page + 1}"
+        following = f"http://{self.headers['Host']}{place.path}?{kept}&page={page + 1}"
         cut = said[(page - 1) * size : page * size]
         return cut, {"Link": f'<{following}>; rel="next"'} if left else {}
 
@@ -723,7 +779,8 @@ class _Answering(BaseHTTPRequestHandler):
             headers = {**headers, "ETag": tag}
             if self.headers.get("If-None-Match") == tag:
                 status, content = 304, b""
-        self.server.forge.calls.append((self.command, urlsplit(self.path).path, status))
+        path = urlsplit(ENTERPRISE.sub("/", self.path)).path
+        self.server.forge.calls.append((self.command, path, status))
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

@@ -137,7 +137,16 @@ EVENT = record(
     label=record(name=TEXT, color=TEXT),
     rename=record(**{"from": TEXT, "to": TEXT}),
 )
-BRANCH = record(label=TEXT, ref=TEXT, sha=SHA, user=maybe(USER))
+REPOSITORY = record(
+    id=WHOLE,
+    node_id=TEXT,
+    name=TEXT,
+    full_name=TEXT,
+    private=TRUTH,
+    default_branch=TEXT,
+    owner=USER,
+)
+BRANCH = record(label=TEXT, ref=TEXT, sha=SHA, user=maybe(USER), repo=maybe(REPOSITORY))
 PULL = record(
     id=WHOLE,
     node_id=TEXT,
@@ -170,15 +179,6 @@ STATUS = record(
     created_at=TIME,
     updated_at=TIME,
     creator=maybe(USER),
-)
-REPOSITORY = record(
-    id=WHOLE,
-    node_id=TEXT,
-    name=TEXT,
-    full_name=TEXT,
-    private=TRUTH,
-    default_branch=TEXT,
-    owner=USER,
 )
 PERMISSION = record(
     permission=one_of("admin", "write", "read", "none"), role_name=TEXT, user=maybe(USER)

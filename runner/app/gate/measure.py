@@ -6,13 +6,20 @@ What cannot be answered for by a part of the tests is answered for by all of the
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.change.impact_question import evaluate_impact
 from runner.app.gate.pull_request import PullRequest, find_changes, open_pull_request
 from runner.app.gate.test_map import FILE, keep_in, load_map, make_map, write_map
-from runner.app.gate.test_suite import TESTS, join_command, load_suite, make_contract
+from runner.app.gate.test_suite import (
+    TESTS,
+    join_command,
+    load_suite,
+    make_contract,
+    may_run_prose,
+)
 from runner.app.prove.prove_tree import Snapshot, prove_snapshot
 from runner.errors import ExitCode
 from runner.impact.answer import Affected, Answer, Kind, Why, Width
@@ -116,7 +123,10 @@ class Gate:
     def measure(self) -> GateResult:
         """Merge, select, run. Raises RunnerError where it cannot be measured at all."""
         asked = self.request
-        found = open_pull_request(self.repository, asked.base, asked.head, self.project.environ)
+        runs_prose = partial(may_run_prose, self.repository, asked.tests)
+        found = open_pull_request(
+            self.repository, asked.base, asked.head, self.project.environ, runs_prose
+        )
         if found.merge.conflicts:
             return GateResult(found)
         if not found.changes:

@@ -13,7 +13,7 @@ from runner.repo.merge import merge_commits
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from runner.repo.merge import MergeResult
     from runner.repo.read import Repository
@@ -32,7 +32,6 @@ _PROSE = re.compile(
     r"\.(?:md|rst|adoc|png|jpe?g|gif|svg|ico)\Z"
     r"|(?:\A|/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS|\.gitignore)(?:\.\w+)?\Z"
 )
-_DOCTESTS = ("pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,16 @@ class PullRequest:
 
 
 def open_pull_request(
-    repository: Repository, base: str, head: str, environ: Mapping[str, str]
+    repository: Repository,
+    base: str,
+    head: str,
+    environ: Mapping[str, str],
+    runs_prose: Callable[[str], bool],
 ) -> PullRequest:
     """Merge and compare. Raises RunnerError for a revision that there is not.
 
-    `base` may be empty: the branch that the CI server names, else the remote's own.
+    `base` may be empty: the branch that the CI server names, else the remote's own. `runs_prose`
+    says of a commit whether its tests run what stands in files that people read.
     """
     name = base or find_base_name(repository, environ)
     merge = merge_commits(repository, _resolve(repository, name), _resolve(repository, head))
@@ -63,7 +67,8 @@ def open_pull_request(
         return PullRequest(name, merge)
     found = tuple(find_changes(repository, merge.base, merge.commit))
     differing = repository.diff_trees(merge.base, merge.commit)
-    prose = _find_prose(repository, merge.commit, found)
+    prose = frozenset(one.path for one in found if _PROSE.search(one.path))
+    prose = prose if not runs_prose(merge.commit) else frozenset()
     return PullRequest(name, merge, found, _explain_whole(differing), prose)
 
 
@@ -116,13 +121,3 @@ def _explain_whole(differing: tuple[TreeChange, ...]) -> str:
         if one.path.startswith("../"):
             return f"{path} lies outside the project"
     return ""
-
-
-def _find_prose(
-    repository: Repository, commit: str, changes: tuple[Changed, ...]
-) -> frozenset[str]:
-    """Files that only people read, unless the test tool reads examples in them."""
-    settings = (repository.blob(commit, name) or b"" for name in _DOCTESTS)
-    if any(b"doctest" in one for one in settings):
-        return frozenset()
-    return frozenset(one.path for one in changes if _PROSE.search(one.path))

@@ -40,6 +40,10 @@ _STANDING = frozenset({Status.DONE, Status.STALE})
 _HOLDS = re.compile(rb"\bdef test|\bclass \w*Test|TestCase|\bload_tests\b|\bparametrize\b")
 _PYTEST = re.compile(r"(?:^|[\s/])(?:pytest|py\.test)(?=\s|$)")
 _PLAIN = {"pytest": "python -m pytest -q"}
+_SETTINGS = ("pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
+_EXAMPLES = re.compile(r"doctest|sybil|markdown|codeblocks|pytest_collect_file", re.IGNORECASE)
+"""Words of options and plug-ins that run examples in texts for people."""
+_CONFTEST = "conftest.py"
 _LONGEST = 100_000
 """Letters of a command; Linux takes 128 KiB as one word (execve(2), MAX_ARG_STRLEN)."""
 
@@ -191,6 +195,21 @@ def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) ->
         inside = not below or any(not one or f"{path}/".startswith(f"{one}/") for one in below)
         if collected and inside and _HOLDS.search(read(path) or b""):
             yield path
+
+
+def may_run_prose(repository: Repository, tests: str, commit: str) -> bool:
+    """Whether tests may run examples that stand in files for people, as doctest does.
+
+    By a command of a person (`tests`) any settings may count; else pytest's own and `conftest.py`.
+    """
+    read = partial(repository.blob, commit)
+    if tests:
+        texts = (tests.encode(), *(read(name) or b"" for name in _SETTINGS))
+        return any(_EXAMPLES.search(one.decode("utf-8", "replace")) for one in texts)
+    options = _pytest_options(read)
+    paths = (one for one in repository.list_tree(commit) if one.rpartition("/")[2] == _CONFTEST)
+    hooks = ((read(one) or b"").decode("utf-8", "replace") for one in paths)
+    return options is None or any(map(_EXAMPLES.search, (str(dict(options)), *hooks)))
 
 
 def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, str | list[str]] | None:

@@ -48,6 +48,8 @@ runner/NUMBER, proven together, and proposed as a pull request. Run it in a clon
 docs/bridge.md has the rights that the token needs, and what is never done.
 """
 _SHORTEST_POLL = 1
+_PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)*")
+"""Nothing in it ends a link of markdown."""
 _ADDRESS = re.compile(r"(?:https://|ssh://git@|git@)github\.com[/:]([^/\s]+/[^/\s]+?)(?:\.git)?/?")
 
 
@@ -60,6 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--every", type=float, default=60, metavar="SECONDS", help="between looks (default: 60)")
     add("--dry-run", action="store_true", help="tell each call that writes, and make none")
     add("--sub-issues", action="store_true", help="show tasks as issues below theirs, one way")
+    add("--artifacts", default="", metavar="URL", help="where people read the artifact store")
     add("--label", default="runner", metavar="NAME", help="by which it is asked (default: runner)")
     add("--remote", default="origin", metavar="NAME", help="of this clone (default: origin)")
     add("--api", default="", metavar="URL", help="of the API (default: https://api.github.com)")
@@ -76,13 +79,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             "there is no token for the forge",
             hint="GH_TOKEN=… runner bridge …; docs/bridge.md lists the rights that it needs",
         )
-    if given.every < _SHORTEST_POLL:
-        raise RunnerError("a forge is not asked more than once a second", where="--every")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     api = given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API
     name = given.repo or _find_repository(project, given.remote)
-    agents, has_mirrors = project.settings.agents, given.sub_issues
-    asked = bridge_round.BridgeRequest(given.label, given.remote, agents, given.every, has_mirrors)
+    asked = _read_request(given, project.settings.agents)
     if given.dry_run and given.follow:
         raise RunnerError("--dry-run tells of one round", hint="leave --follow out")
     if given.dry_run:
@@ -95,6 +95,22 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         )
         _end_with_signal(bridge.over)
         return bridge.serve(follow=given.follow)
+
+
+def _read_request(given: argparse.Namespace, agents: int) -> BridgeRequest:
+    if not _SHORTEST_POLL <= given.every <= threading.TIMEOUT_MAX:  # no number is not either
+        raise RunnerError("a forge is not asked more than once a second", where="--every")
+    artifacts = given.artifacts.rstrip("/")
+    if artifacts and not _PAGES.fullmatch(artifacts):
+        raise RunnerError(
+            "this is no address of pages",
+            where="--artifacts",
+            hint="--artifacts https://builds.example/runner",
+        )
+    label = given.label.casefold()  # as a forge's labels are read
+    return bridge_round.BridgeRequest(
+        label, given.remote, agents, given.every, given.sub_issues, artifacts
+    )
 
 
 def _rehearse(project: Project, api: str, token: str, name: str, asked: BridgeRequest) -> ExitCode:
