@@ -189,6 +189,7 @@ class Given(BaseSettings):
     publish: Annotated[Line, AfterValidator(empty_for_none)] | None = None
     lease_seconds: Seconds | None = None
     store: Line | None = None
+    four_eyes: bool | None = None
     worker_default_branch: bool | None = None
     worker_beat: Seconds | None = None
     worker_ttl: Seconds | None = None
