@@ -18,8 +18,7 @@ from runner.team.build_queue import (
 )
 from runner.team.people import Doer
 from runner.team.repository_list import find_repository
-from runner.text.ages import seconds_of_age
-from runner.text.wording import read_number
+from runner.text.wording import read_number, seconds_of_age
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,9 +9,8 @@ from runner.commands.team.team_store import add_store_flags, open_team
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
-from runner.text.ages import seconds_of_age
 from runner.text.display import display
-from runner.text.wording import moment
+from runner.text.wording import moment, seconds_of_age
 
 if TYPE_CHECKING:
     import argparse
@@ -24,7 +23,7 @@ else:
     people = lazy_module("runner.team.people")
     store_engine = lazy_module("runner.team.store_engine")
 
-_EPILOG = """\
+EXAMPLES = """\
 roles, each may what the ones before it may:
   viewer      sees builds, what waits in them, and what happened
   reviewer    approves and rejects what waits
@@ -47,10 +46,8 @@ _TAKES = {"add": 1, "list": 0, "role": 2, "token": 1, "revoke": 1, "remove": 1, 
 _DEFAULT_ROLE = "viewer"
 
 
-def arguments(parser: argparse.ArgumentParser, name: str) -> None:
+def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner people` takes."""
-    del name
-    parser.epilog = _EPILOG
     add = parser.add_argument
     add("verb", choices=_VERBS, help="what is to be done")
     add("what", nargs="*", metavar="NAME|ID", help="whom; of revoke the id of a token")
