@@ -163,7 +163,7 @@ class IssueClone:
         named = f"DRAFT-{draft.number}"
         if find_draft(project, named).digest != draft.digest:
             raise RunnerError(f"{named} is another one by now", hint="read it again")
-        approve_draft(project, named, by)
+        approve_draft(project, named, by, f"tracker by {by}")
 
     def reject(self, draft: DraftProposed, reason: str) -> Ended:
         """`runner reject`, which drafts anew."""

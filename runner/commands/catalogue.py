@@ -104,6 +104,7 @@ TABLE = (
     Entry("serve", "running.serve", "the plan as a page: seen and answered in your browser"),
     Entry("bridge", "running.bridge", "issues of a forge become plans and proven pull requests"),
     Entry("store", "team.team_store", "where a team's repositories, queue and events are kept"),
+    Entry("people", "team.people_list", "who may do what at a team's page, and by which tokens"),
     Entry("repo", "team.repo", "the repositories that a team builds: added, tried, listed"),
     Entry("queue", "team.queue_builds", "builds for a team's workers: queued, shown, answered"),
     Entry("worker", "team.worker", "build what the team queued, one build at a time"),

@@ -36,6 +36,7 @@ YOURS = frozenset(
         "draft_pr",
         *("publish", "publish_at", "lease_seconds"),
         "store",
+        "four_eyes",
         "worker_default_branch",
         "worker_beat",
         "worker_ttl",

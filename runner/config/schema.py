@@ -191,6 +191,7 @@ class Given(BaseSettings):
     publish_at: Literal["task", "end"] | None = None
     lease_seconds: Seconds | None = None
     store: Line | None = None
+    four_eyes: bool | None = None
     worker_default_branch: bool | None = None
     worker_beat: Seconds | None = None
     worker_ttl: Seconds | None = None

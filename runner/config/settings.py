@@ -223,8 +223,7 @@ class Settings:
     """What it does that no test notices changes to the task's own code: `off`, `warn` (of what
     agents, commands and models wrote) or `strict` (of everybody's, and refuses)."""
     regression: str = "repair"
-    """What a change does that breaks another task: `repair` (a finding for the next attempt) or
-    `halt`."""
+    """What a change does that breaks another task: `repair` (the next attempt's) or `halt`."""
     changed_dependents: str = "transitive"
     """How far a change is traced: `direct` or `transitive` dependents."""
     conservative: bool = False
@@ -242,8 +241,9 @@ class Settings:
     lease_seconds: float = 5 * MINUTE
     """A lease that stays unchanged for so long may be taken over."""
     store: str = ""
-    """The team's store: `postgresql://USER@HOST/DATABASE`, or the path of a SQLite file of this
-    machine; none: one in your state folder."""
+    """The team's store: `postgresql://USER@HOST/DATABASE`, or a path; none: SQLite, kept by you."""
+    four_eyes: bool = False
+    """Whether a team has what waits approved by somebody else than who asked for it."""
     worker_default_branch: bool = False
     """Whether a team's builds may land on the branch that they begin on."""
     worker_beat: float = 3.0

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from runner import effects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _BYTES = 32
-_MOST_SESSIONS = 64
 _LINK_LASTS = 3_600.0
 """Seconds in which a link can be opened."""
 _BURST = 300.0
@@ -92,29 +92,55 @@ class Links:
 
 
 class Access:
-    """The sessions of one server; they end with it."""
+    """The sessions of one server; they end with it. This one is for the person it belongs to."""
+
+    is_team = False
+    is_secure = False
+    """Whether the cookie is kept from plain http."""
+    most_sessions = 64
+    """Then the oldest one goes."""
 
     def __init__(self, links: Links, instance: str) -> None:
         self._links = links
         self.cookie = f"runner-{instance}"
         """The name of its cookie: two servers on one host do not take each other's away."""
         self._sessions: dict[bytes, Session] = {}
-        self.strangers = Bucket(_STRANGERS_BURST, _STRANGERS_PER_SECOND)
+        self._strangers = Bucket(_STRANGERS_BURST, _STRANGERS_PER_SECOND)
 
-    def open(self, token: str) -> tuple[str, str] | None:
+    def open(self, token: str, address: str) -> tuple[str, str] | None:
         """The cookie's value and the second secret for a link; None for one that is none."""
-        if not self._links.redeem(token):
-            return None
+        del address
+        return self.begin(Session) if self._links.redeem(token) else None
+
+    def begin(self, make: Callable[[bytes], Session]) -> tuple[str, str]:
+        """A new session, made with the digest of its second secret."""
         cookie, secret = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
-        while len(self._sessions) >= _MOST_SESSIONS:
+        while len(self._sessions) >= self.most_sessions:
             self._sessions.pop(next(iter(self._sessions)))
-        self._sessions[_digest(cookie)] = Session(_digest(secret))
+        self._sessions[_digest(cookie)] = make(_digest(secret))
         return cookie, secret
 
     def find(self, cookie: str) -> Session | None:
         """The session of a cookie's value."""
         # Looked up by its digest: how long that takes tells nothing of the cookie itself.
         return self._sessions.get(_digest(cookie))
+
+    def forget(self, session: Session) -> None:
+        """End a session."""
+        for cookie in [name for name, one in self._sessions.items() if one is session]:
+            del self._sessions[cookie]
+
+    def admit(self, session: Session) -> bool:
+        """Whether it still lets somebody in; asked before every request, and may take its time."""
+        del session
+        return True
+
+    def take(self, session: Session | None, address: str, request: str) -> float:
+        """0 where one more `request` (`POST /session`) is allowed; else the seconds until then."""
+        del address, request
+        # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
+        # strangers.
+        return (session.bucket if session else self._strangers).take(time.monotonic())
 
 
 def _digest(text: str) -> bytes:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from runner.app.answer import answers, held_edit
 from runner.app.answer.answer_types import Answered, Approve, Became, Reject
 from runner.app.answer.attempts import cancel, retry, stop_run
-from runner.app.answer.shown_digest import require_unmoved, take_turn
-from runner.app.answer.waiting import DRAFT, list_waiting
+from runner.app.answer.shown_digest import require_shown, take_turn
 from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText, save_plan_text
@@ -18,7 +17,6 @@ from runner.lazy_module import lazy_module
 from runner.mcp_server.calls import Call, Caller
 from runner.mcp_server.tools import TOOLS, ArgumentError
 from runner.process.own_command import OwnCommand
-from runner.repo.read import Repository
 from runner.run.selection import find_id
 from runner.serve.given import Given, Said
 
@@ -46,8 +44,8 @@ def approve_item(build: Build, given: Given) -> Said:
     project = build.open()
     with take_turn(project):
         if _is_draft(item):
-            _require_draft(project, item, seen)
-            landed = draft_answers.approve_draft(project, item)
+            require_shown(project, item, seen)
+            landed = draft_answers.approve_draft(project, item, via=VIA)
             return Said(f"{landed.id} is written into the plan", "Start the build, or look at Plan")
         asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, via=VIA)
         came = answers.approve(project, asked, _ignore)
@@ -71,7 +69,7 @@ def reject_item(build: Build, given: Given) -> Said:
     project = build.open()
     if _is_draft(item):
         with take_turn(project):
-            _require_draft(project, item, seen)
+            require_shown(project, item, seen)
         # One word with `=`: a reason that begins with a dash would be an option.
         return _begin_command(build, ["reject", item, f"--reason={reason}"], f"{item} goes back")
     with take_turn(project):
@@ -122,7 +120,7 @@ def edit_item(build: Build, given: Given) -> Said:
     project = build.open()
     with take_turn(project):
         if _is_draft(item):
-            _require_draft(project, item, seen)
+            require_shown(project, item, seen)
             name = next((one for one in given.fields if one.startswith("file:")), "")
             editor = _DraftEditor(given.text(name, most=1 << 20))
             edited = draft_answers.edit_draft(project, item, editor)
@@ -145,16 +143,6 @@ class _DraftEditor:
 
 def _is_draft(item: str) -> bool:
     return item.upper().startswith("DRAFT-")
-
-
-def _require_draft(project: Project, item: str, seen: str) -> None:
-    with Repository.open(project.root) as repository:
-        state = project.state()
-        known = list_waiting(project, repository, state)
-    chosen = [one for one in known if one.kind == DRAFT and one.task == item.upper()]
-    if not chosen:
-        raise RunnerError(f"{item} does not wait for you", code=ExitCode.CONFLICT)
-    require_unmoved(project, state, chosen, seen)
 
 
 def _goes_on(project: Project) -> str:

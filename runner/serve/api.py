@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from runner.app.answer.review_order import find_contract_documents, in_order
 from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import describe_waiting
@@ -25,13 +27,13 @@ from runner.model import digest_of
 from runner.repo.read import Repository
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.event_stream import Tail, follow_events
+from runner.serve.event_stream import Tail, Tails, follow_events
 from runner.serve.given import Given
 from runner.serve.openapi import openapi_document
-from runner.serve.review_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -67,6 +69,7 @@ class Api:
             f"{one}/plan": self._plan,
         }
         found = [Route(path, answer, methods=["GET"]) for path, answer in reads.items()]
+        found.append(Route(f"{V1}/events", self._all_events, methods=["GET"]))
         found.append(Route(f"{one}/events", self._events, methods=["GET"]))
         found += [
             Route(f"{one}/{name}", partial(self._act, name), methods=["POST"])
@@ -108,7 +111,7 @@ class Api:
                     "seen": digest_shown(project, state, one),
                     "risk": list(risk.signs),
                 }
-                for one, risk in in_order(state, waiting)
+                for one, risk in in_order(state, waiting, find_contract_documents(project))
             ]
         return _document("review", waiting=found)
 
@@ -126,15 +129,37 @@ class Api:
             problems=list(found.problems),
         )
 
+    async def _all_events(self, request: Request) -> Response:
+        """Every folder's, as one stream that goes on behind the last id that was heard."""
+
+        def find() -> Mapping[str, Path]:
+            return {one.id: one.open(plan_needed=False).journal_path for one in self._builds}
+
+        last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
+        tails = Tails(await run_in_threadpool(find), last)
+        if "text/event-stream" in request.headers.get("accept", ""):
+            stream = follow_events(tails, self._is_over)
+            return StreamingResponse(stream, media_type="text/event-stream")
+        limit = read_bounded(request, "limit", _RECORDS, _MOST_RECORDS)
+
+        def read() -> Response:
+            found = [
+                {"build": build, "id": places, "record": json.loads(data)}
+                for build, places, data in islice(tails.read_rows(), limit)
+            ]
+            return _document("events", records=found)
+
+        return await run_in_threadpool(read)
+
     async def _events(self, request: Request) -> Response:
         build = self._build(request)
         project = await run_in_threadpool(build.open)
         if "text/event-stream" in request.headers.get("accept", ""):
             last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-            stream = follow_events(Tail(project.journal_path, last), self._is_over)
+            stream = follow_events(Tail.behind(project.journal_path, last), self._is_over)
             return StreamingResponse(stream, media_type="text/event-stream")
-        after = _number(request, "after", 0, 1 << 53)
-        limit = _number(request, "limit", _RECORDS, _MOST_RECORDS)
+        after = read_bounded(request, "after", 0, 1 << 53)
+        limit = read_bounded(request, "limit", _RECORDS, _MOST_RECORDS)
 
         def read() -> Response:
             found = []
@@ -163,7 +188,8 @@ class Api:
         return self._builds.find(request.path_params["build"])
 
 
-def _number(request: Request, name: str, default: int, most: int) -> int:
+def read_bounded(request: Request, name: str, default: int, most: int) -> int:
+    """A number of the query. Raises RunnerError for one that is none, or more than `most`."""
     text = request.query_params.get(name, "")
     if not text:
         return default

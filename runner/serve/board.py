@@ -210,7 +210,7 @@ def _last_run(records: tuple[Record, ...]) -> str:
     return format_seconds(last.seconds) if last else ""
 
 
-_ROUTINE = (
+ROUTINE = (
     "checkpoint.written",
     "write.staged",
     "write.reviewed",
@@ -221,7 +221,7 @@ _ROUTINE = (
 
 
 def _newest(records: tuple[Record, ...]) -> list[Record]:
-    told = (one for one in reversed(records) if one.type not in _ROUTINE)
+    told = (one for one in reversed(records) if one.type not in ROUTINE)
     return list(islice(told, _LATEST))
 
 

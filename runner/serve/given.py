@@ -20,6 +20,10 @@ class Said:
     text: str
     next: str = ""
     tone: str = "done"
+    secret: str = ""
+    """What is shown this once, and kept nowhere."""
+    link: str = ""
+    """The build of a team that it is about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,22 @@ w3.org/TR/fetch-metadata), a body is small and of a type that a foreign form can
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from runner.errors import RunnerError
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from runner.serve.access import Access, Session
@@ -73,12 +78,50 @@ class _RefusedError(Exception):
         self.refusal = refusal
 
 
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """By which names and from where requests may come."""
+
+    hosts: frozenset[str]
+    scheme: str = "http"
+    proxy: IPv4Network | IPv6Network | None = None
+    """Who alone is heard, and believed about whom it speaks for; None: everybody speaks for
+    themselves."""
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The origins that pages of ours have."""
+        return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
+
+    def find_client(self, peer: str, headers: Headers) -> str:
+        """The address of who asks. Raises for a stranger in the place of the proxy."""
+        if self.proxy is None:
+            return peer
+        # Only of the proxy are these headers believed: anybody else would name any address.
+        if not _is_within(peer, self.proxy):
+            raise _RefusedError(Refusal(403, "only the proxy is heard here"))
+        if headers.getlist("x-forwarded-proto") != ["https"]:
+            hint = "have the proxy set X-Forwarded-Proto, and send http to https"
+            raise _RefusedError(Refusal(403, "the proxy does not say that you came by https", hint))
+        # The last one is what the proxy itself saw; those before are what it was told.
+        said = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
+        return said if _is_within(said, None) else peer
+
+
+def _is_within(address: str, network: IPv4Network | IPv6Network | None) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return network is None or found in network
+
+
 class Guard:
     """Wraps the application; nothing reaches it that is not let in here."""
 
-    def __init__(self, app: ASGIApp, access: Access, hosts: frozenset[str]) -> None:
-        self._app, self._access, self._hosts = app, access, hosts
-        self._origins = frozenset(f"http://{host}" for host in hosts)
+    def __init__(self, app: ASGIApp, access: Access, gateway: Gateway) -> None:
+        self._app, self._access, self._gateway = app, access, gateway
+        self._hosts, self._origins = gateway.hosts, gateway.origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the server's own beginning and end."""
@@ -91,17 +134,23 @@ class Guard:
         outgoing = _with_headers(send, keeps=path.startswith(_STATIC))
         try:
             headers = Headers(scope=scope)
+            client = self._gateway.find_client((scope.get("client") or ("",))[0], headers)
             self._check_origin(scope["method"], headers)
-            session = self._check_session(scope["method"], path, headers)
+            session = await self._check_session(scope["method"], path, headers, client)
             body = b""
             if scope["method"] == "POST":
                 body = await _read_body(headers, receive)
         except _RefusedError as refused:
-            as_json = path.startswith("/api/") or path == "/session"
-            await refused.refusal.response(as_json=as_json)(scope, receive, outgoing)
+            await self._answer(refused.refusal, path, headers)(scope, receive, outgoing)
             return
-        scope["runner.session"] = session
+        scope["runner.session"], scope["runner.client"] = session, client
         await self._app(scope, _again(body, receive), outgoing)
+
+    def _answer(self, refusal: Refusal, path: str, headers: Headers) -> Response:
+        is_page = headers.get("sec-fetch-dest") == "document"
+        if self._access.is_team and refusal.status == HTTPStatus.UNAUTHORIZED and is_page:
+            return RedirectResponse("/open", 303)
+        return refusal.response(as_json=path.startswith("/api/") or path == "/session")
 
     def _check_origin(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
@@ -125,24 +174,33 @@ class Guard:
         if method == "POST" and not origins:
             raise _RefusedError(Refusal(403, "a POST says its Origin"))
 
-    def _check_session(self, method: str, path: str, headers: Headers) -> Session | None:
-        now = time.monotonic()
+    async def _check_session(
+        self, method: str, path: str, headers: Headers, client: str
+    ) -> Session | None:
         session = self._find_session(headers)
-        bucket = session.bucket if session else self._access.strangers
-        # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
-        # strangers.
-        if wait := bucket.take(now):
+        if wait := self._access.take(session, client, f"{method} {path}"):
             raise _RefusedError(Refusal(429, "too many requests", wait=wait))
         if path in _OPEN or path.startswith(_STATIC):
             return session
-        link = "type `runner serve --link`, and open what it prints"
-        if session is None:
-            raise _RefusedError(Refusal(401, "this browser was not let in", link))
+        is_team = self._access.is_team
+        hint = (
+            "sign in: /open" if is_team else "type `runner serve --link`, and open what it prints"
+        )
+        if session is None or not await self._is_admitted(session):
+            raise _RefusedError(Refusal(401, "this browser was not let in", hint))
         if (method == "POST" or path.startswith("/api/")) and not session.knows(
             headers.get(SECRET, "")
         ):
-            raise _RefusedError(Refusal(401, "this tab may only read", link))
+            raise _RefusedError(Refusal(401, "this tab may only read", hint))
         return session
+
+    async def _is_admitted(self, session: Session) -> bool:
+        if not self._access.is_team:
+            return True
+        try:
+            return await run_in_threadpool(self._access.admit, session)
+        except RunnerError as error:  # who cannot be asked lets nobody in
+            raise _RefusedError(Refusal(503, error.message, "again in a moment")) from error
 
     def _find_session(self, headers: Headers) -> Session | None:
         for line in headers.getlist("cookie"):

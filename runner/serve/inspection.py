@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.answer.review_order import assess, find_contract_documents, in_order
 from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import (
     DRAFT,
-    PERMISSION,
     PLAN,
     find_plan,
     find_stale_work,
-    format_breakage,
     list_built_changes,
     list_waiting,
 )
+from runner.app.answer.waiting_document import list_words
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
@@ -29,17 +29,15 @@ from runner.impact.traces import Observations
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.repo.read import Repository
-from runner.report.next_step import next_step
-from runner.run.permission_prompts import call_text
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.serve.graph_picture import SIGNS, TONES
-from runner.serve.review_order import assess, in_order
 from runner.serve.side_by_side import diff_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from runner.app.answer.review_order import Risk
     from runner.app.answer.waiting import Waiting
     from runner.app.draft import draft_answers
     from runner.app.inspect.task_inquiry import Attempt
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from runner.model import Change, Finding, Proof
     from runner.project import Project
     from runner.serve.builds import Build
-    from runner.serve.review_order import Risk
     from runner.serve.side_by_side import FileDiff
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
@@ -127,9 +124,8 @@ def list_queue(build: Build) -> tuple[QueueRow, ...]:
     with Repository.open(project.root) as repository:
         state = View.of(project).state
         waiting = [one for one in list_waiting(project, repository, state) if not one.answered]
-        return tuple(
-            QueueRow(one.task, one.title, one.note, risk) for one, risk in in_order(state, waiting)
-        )
+        ranked = in_order(state, waiting, find_contract_documents(project)) if waiting else ()
+        return tuple(QueueRow(one.task, one.title, one.note, risk) for one, risk in ranked)
 
 
 def inspect_item(build: Build, id_: str) -> Item:
@@ -143,7 +139,9 @@ def inspect_item(build: Build, id_: str) -> Item:
             raise RunnerError(
                 f"{id_} does not wait for you", hint="it was answered", code=ExitCode.CONFLICT
             )
-        order = [row.task for row, _ in in_order(state, [one for one in known if not one.answered])]
+        contracts = find_contract_documents(project)
+        left = [one for one in known if not one.answered]
+        order = [row.task for row, _ in in_order(state, left, contracts)]
         at = order.index(id_) if id_ in order else -1
         return Item(
             item=one.task,
@@ -151,9 +149,9 @@ def inspect_item(build: Build, id_: str) -> Item:
             kind=one.kind,
             note=one.note,
             answered=one.answered,
-            risk=assess(state, one),
+            risk=assess(state, one, contracts),
             seen=digest_shown(project, state, one),
-            words=tuple(redact(line) for line in _words(project, state, one)),
+            words=tuple(redact(line) for line in list_words(project, state, one)),
             questions=open_questions(state.task(one.task)) if one.kind == "writes" else (),
             files=_files(project, repository, state, one),
             proofs=_proofs(state.task(one.task)),
@@ -161,40 +159,6 @@ def inspect_item(build: Build, id_: str) -> Item:
             before=order[at - 1] if at > 0 else "",
             after=order[at + 1] if 0 <= at < len(order) - 1 else "",
         )
-
-
-def _words(project: Project, state: RunState, one: Waiting) -> Iterable[str]:
-    """What is said of it beside its files."""
-    known = state.task(one.task)
-    match one.kind:
-        case "regression":
-            yield from format_breakage(state, one.task, whole=True)
-        case "blocked":
-            yield f"next: {next_step(known, state)}"
-        case "stale":
-            stale = find_stale_work(project, one.task)
-            yield from (f"asked for since: {said}" for said in stale.asked)
-            fields = (name for name in stale.edited if name not in ("what", "change"))
-            yield from (f"edited since: {name}" for name in fields)
-            yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
-        case name if name == PLAN:
-            yield from plan_text(find_plan(state, one.task).plan, one.task).splitlines()
-        case name if name == PERMISSION:
-            for asked in known.asks:
-                rule = f" ({asked.rule})" if asked.rule else ""
-                yield f"wants to call {call_text(asked)}{rule}"
-        case name if name == DRAFT:
-            yield from _draft_words(project, one.task)
-
-
-def _draft_words(project: Project, item: str) -> Iterable[str]:
-    draft = draft_answers.find_draft(project, item)
-    for said, ids in zip(draft.asked, draft.covered_by, strict=False):
-        yield f"asked: {said} → {ids}" if ids else f"asked, but not covered: {said}"
-    yield from (f"taken out, {said}" for said in draft.taken_out)
-    yield from (f"to mend: {said}" for said in draft.mistakes)
-    yield from (f"note: {said}" for said in draft.notes)
-    yield from ("", *draft.text.splitlines())
 
 
 def _files(

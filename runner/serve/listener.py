@@ -25,13 +25,20 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from runner.config.paths import Places
-    from runner.serve import application, guard, metrics, webhook
+    from runner.serve import application, guard, metrics, team_access, webhook
+    from runner.serve import builds as served_builds
     from runner.serve.builds import Builds
+    from runner.serve.guard import Gateway
+    from runner.serve.team_board import TeamDesk
+    from runner.team import build_queue
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
     guard = lazy_module("runner.serve.guard")
     metrics = lazy_module("runner.serve.metrics")
+    team_access = lazy_module("runner.serve.team_access")
+    served_builds = lazy_module("runner.serve.builds")
+    build_queue = lazy_module("runner.team.build_queue")
     webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
@@ -49,17 +56,18 @@ class Door:
     port: int
 
     @classmethod
-    def open(cls, port: int) -> Door:
-        """Listen on loopback, on a free port for 0. Raises RunnerError where it is taken."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    def open(cls, port: int, address: str = LOOPBACK) -> Door:
+        """Listen there, on a free port for 0. Raises RunnerError where it is taken."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
         # Else a server that is started again finds its port taken for a minute, by its own closed
         # connections in TIME_WAIT (socket(7)).
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((LOOPBACK, port))
+            listener.bind((address, port))
         except OSError as error:
             listener.close()
-            where = f"{LOOPBACK}:{port}"
+            where = f"{address}:{port}"
             hint = "--port 0 takes a free one"
             raise RunnerError(
                 f"this port cannot be used: {error.strerror}", where=where, hint=hint
@@ -138,18 +146,83 @@ def serve(
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
     access = Access(links, secrets.token_hex(4))
-    pages = Later(
-        lambda: application.make_application(
-            builds,
-            access,
-            metrics.Metrics(builds, token_file(places), count_queue),
-            lambda: server.should_exit,
-        )
+    _run(
+        door,
+        lambda is_over: application.make_application(
+            builds, access, metrics.Metrics(builds, token_file(places), count_queue), is_over
+        ),
+        lambda app: _guard(app, access, guard.Gateway(door.hosts), places, hook_secret),
+        lambda: tell(format_link(door.port, links.make())),
     )
-    guarded = guard.Guard(pages, access, door.hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """How a team's server is reached."""
+
+    gateway: Gateway
+    instance: str
+    """What its cookie is named after: a server that is started again has the same."""
+    tls: tuple[str, str] = ("", "")
+    """Files with the certificate's chain and its key; empty: plain http, or a proxy does it."""
+
+    @property
+    def address(self) -> str:
+        """What people open."""
+        return (
+            f"{self.gateway.scheme}://{min(self.gateway.hosts, key=lambda one: (len(one), one))}/"
+        )
+
+
+def serve_team(
+    desk: TeamDesk,
+    door: Door,
+    places: Places,
+    entrance: Entrance,
+    tell: Callable[[str], None],
+    hook_secret: str = "",
+) -> None:
+    """The same for a team, whose people come in by tokens of the store; `tell` hears where."""
+    is_secure = entrance.gateway.scheme == "https"
+    links = links_of(places, door.port)
+    access = team_access.TeamAccess(links, entrance.instance, desk.store, is_secure=is_secure)
+
+    def count() -> Mapping[str, int]:
+        return build_queue.count_states(desk.store)
+
+    _run(
+        door,
+        lambda is_over: application.make_team_application(
+            desk,
+            access,
+            metrics.Metrics(served_builds.Builds(()), token_file(places), count),
+            is_over,
+        ),
+        lambda app: _guard(app, access, entrance.gateway, places, hook_secret),
+        lambda: tell(entrance.address),
+        entrance.tls,
+    )
+
+
+def _guard(
+    app: ASGIApp, access: Access, gateway: Gateway, places: Places, hook_secret: str
+) -> ASGIApp:
+    guarded = guard.Guard(app, access, gateway)
+    return webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded
+
+
+def _run(
+    door: Door,
+    make: Callable[[Callable[[], bool]], ASGIApp],
+    wrap: Callable[[ASGIApp], ASGIApp],
+    begun: Callable[[], None],
+    tls: tuple[str, str] = ("", ""),
+) -> None:
+    pages = Later(lambda: make(lambda: server.should_exit))
+    chain, key = tls
     server = uvicorn.Server(
         uvicorn.Config(
-            webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded,
+            wrap(pages),
             http="h11",
             ws="none",
             lifespan="off",
@@ -157,16 +230,18 @@ def serve(
             access_log=False,
             server_header=False,
             # On by default and trusted from 127.0.0.1 (uvicorn, settings), which here is every
-            # client.
+            # client. Of a proxy that was named, the guard reads them.
             proxy_headers=False,
             limit_concurrency=200,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=_SECONDS_TO_END,
+            ssl_certfile=chain or None,
+            ssl_keyfile=key or None,
         )
     )
     try:
         with _signals_that_end(server):
-            tell(format_link(door.port, links.make()))
+            begun()
             threading.Thread(target=pages.load, daemon=True).start()
             server.run(sockets=[door.listener])
     finally:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from runner import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TEXT: dict[str, object] = {"type": "string"}
 _ITEM = {
@@ -30,6 +35,10 @@ _FAILED: dict[str, object] = {
 }
 _READS = {
     "/builds": ("listBuilds", "every build that is served"),
+    "/events": (
+        "followEvents",
+        "records of all builds; as text/event-stream it goes on. Each id says how far it is in all",
+    ),
     "/builds/{build}": ("getStatus", "every task with its status, as `status --json`"),
     "/builds/{build}/tasks/{task}": ("getTask", "one task whole, as `show --json`"),
     "/builds/{build}/tasks/{task}/why": ("explainTask", "why it stands so, as `why --json`"),
@@ -73,17 +82,82 @@ _WRITES: dict[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
     "draft": ("have a wish drafted", {"wish": _TEXT}, ("wish",)),
 }
 
+_TEAM_READS = {
+    "/me": ("getMe", "who asks, and their role"),
+    "/repositories": ("listRepositories", "what may be queued, as `repo list --json`"),
+    "/events": ("followNews", "a number that grows with news; as text/event-stream it goes on"),
+    "/queue": ("listQueue", "builds that are not over, or all, as `queue list --json`"),
+    "/queue/{build}": ("getBuild", "one build, as `queue show --json`"),
+    "/queue/{build}/waiting": ("listWaiting", "what waits in it, with its files, risk first"),
+    "/queue/{build}/events": (
+        "listBuildEvents",
+        "events behind `after`: the build's own, or of the journal that is named",
+    ),
+    "/people": ("listPeople", "everybody with their tokens, and what was done to them"),
+}
+_SECRET_ONCE = "make a token, which is in this answer and never told again"
+_TEAM_WRITES: dict[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
+    "/queue/{build}/approve": (
+        "let what waits go on, as it was shown",
+        dict(_ITEM),
+        ("item", "seen"),
+    ),
+    "/queue/{build}/reject": (
+        "refuse what waits",
+        {**_ITEM, "reason": _TEXT},
+        ("item", "seen", "reason"),
+    ),
+    "/queue/{build}/again": (
+        "have one task of it tried again",
+        {"task": _TEXT, "reason": _TEXT},
+        ("task",),
+    ),
+    "/queue/{build}/cancel": ("end it; what landed stays on its branch", {}, ()),
+    "/queue/{build}/retry": ("have it tried again; what is DONE is not built anew", {}, ()),
+    "/queue": (
+        "queue a build: a whole plan, some of its tasks, or a wish in words",
+        {
+            "repository": _TEXT,
+            "wish": _TEXT,
+            "branch": _TEXT,
+            "tasks": {"type": "array", "items": _TEXT},
+            "tags": {"type": "array", "items": _TEXT},
+            "priority": _TEXT,
+            "timeout": {"type": "string", "description": "minutes"},
+        },
+        ("repository",),
+    ),
+    "/people/add": ("make somebody known", {"name": _TEXT, "role": _TEXT}, ("name", "role")),
+    "/people/role": ("set a role", {"name": _TEXT, "role": _TEXT}, ("name", "role")),
+    "/people/token": (_SECRET_ONCE, {"name": _TEXT, "label": _TEXT, "days": _TEXT}, ("name",)),
+    "/people/revoke": ("have a token open nothing any more", {"token": _TEXT}, ("token",)),
+    "/people/remove": ("have somebody be nobody", {"name": _TEXT}, ("name",)),
+}
+
 
 def openapi_document() -> dict[str, object]:
-    """The document."""
-    paths: dict[str, object] = {}
-    for path, (name, summary) in _READS.items():
+    """The document of one person's folders."""
+    writes = {f"/builds/{{build}}/{name}": said for name, said in _WRITES.items()}
+    return _document(_READS, writes, "runner-INSTANCE")
+
+
+def team_document() -> dict[str, object]:
+    """The document of a team's store."""
+    return _document(_TEAM_READS, _TEAM_WRITES, "__Host-runner-INSTANCE")
+
+
+def _document(
+    reads: Mapping[str, tuple[str, str]],
+    writes: Mapping[str, tuple[str, dict[str, object], tuple[str, ...]]],
+    cookie: str,
+) -> dict[str, object]:
+    paths: dict[str, dict[str, object]] = {}
+    for path, (name, summary) in reads.items():
         paths[path] = {"get": _read(path, name, summary)}
-    for name, (summary, fields, needed) in _WRITES.items():
-        path = f"/builds/{{build}}/{name}"
-        existing = paths.setdefault(path, {})
-        assert isinstance(existing, dict)
-        existing["post"] = _write(name, summary, fields, needed)
+    for path, (summary, fields, needed) in writes.items():
+        name = "_".join(one for one in path.split("/") if one and not one.startswith("{"))
+        name = name.removeprefix("builds_")
+        paths.setdefault(path, {})["post"] = _write(path, name, summary, fields, needed)
     return {
         "openapi": "3.1.0",
         "info": {"title": "runner", "version": __version__},
@@ -92,7 +166,7 @@ def openapi_document() -> dict[str, object]:
         "paths": paths,
         "components": {
             "securitySchemes": {
-                "session": {"type": "apiKey", "in": "cookie", "name": "runner-INSTANCE"},
+                "session": {"type": "apiKey", "in": "cookie", "name": cookie},
                 "secret": {"type": "apiKey", "in": "header", "name": "X-Runner-Secret"},
             },
             "schemas": {"Said": _SAID, "Failed": _FAILED},
@@ -106,9 +180,17 @@ def _parameters(path: str) -> list[object]:
         for name in ("build", "task")
         if f"{{{name}}}" in path
     ]
-    if path.endswith("/events"):
+    if path == "/queue/{build}/events":
+        found.append({"name": "journal", "in": "query", "schema": _TEXT})
+    if path == "/queue":
+        found.append({"name": "repository", "in": "query", "schema": _TEXT})
+        found.append({"name": "all", "in": "query", "schema": {"type": "boolean"}})
+    if path == "/events":
+        found.append({"name": "after", "in": "query", "schema": _TEXT})
+    elif path.endswith("/events"):
         number = {"type": "integer", "minimum": 0}
         found.append({"name": "after", "in": "query", "schema": number})
+    if path.endswith("/events"):
         bounded = {"type": "integer", "minimum": 1, "maximum": 1000}
         found.append({"name": "limit", "in": "query", "schema": bounded})
     return found
@@ -120,7 +202,10 @@ def _read(path: str, name: str, summary: str) -> dict[str, object]:
         "required": ["schemaVersion", "kind"],
         "properties": {"schemaVersion": {"type": "integer"}, "kind": _TEXT},
     }
-    answers = {"200": _answer("the document", document), **_failures("400", "401", "404", "429")}
+    answers = {
+        "200": _answer("the document", document),
+        **_failures("400", "401", "403", "404", "429", "503"),
+    }
     return {
         "operationId": name,
         "summary": summary,
@@ -130,15 +215,15 @@ def _read(path: str, name: str, summary: str) -> dict[str, object]:
 
 
 def _write(
-    name: str, summary: str, fields: dict[str, object], needed: tuple[str, ...]
+    path: str, name: str, summary: str, fields: dict[str, object], needed: tuple[str, ...]
 ) -> dict[str, object]:
     body: dict[str, object] = {"type": "object", "properties": fields, "required": list(needed)}
     said: dict[str, object] = {"$ref": "#/components/schemas/Said"}
-    failures = _failures("400", "401", "403", "404", "409", "413", "415", "429")
+    failures = _failures("400", "401", "403", "404", "409", "413", "415", "429", "503")
     return {
         "operationId": name,
         "summary": summary,
-        "parameters": _parameters("{build}"),
+        "parameters": _parameters(path.removesuffix("/events")),
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": _answer("what it came to", said), **failures},
     }

@@ -21,7 +21,7 @@ from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText
 from runner.errors import ExitCode, RunnerError
 from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
-from runner.serve.builds import NoBuildError
+from runner.serve.builds import Build, NoBuildError
 from runner.serve.given import Given
 from runner.serve.inspection import inspect_item, inspect_task, list_queue
 from runner.text.display import display
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from runner.serve.board import Board
-    from runner.serve.builds import Build, Builds
+    from runner.serve.builds import Builds
     from runner.serve.given import Said
 
 HERE = Path(__file__).parent
@@ -80,9 +80,13 @@ class Pages:
     """The routes for a browser, over the builds that are served."""
 
     def __init__(
-        self, builds: Builds, actions: Mapping[str, Callable[[Build, Given], Said]]
+        self,
+        builds: Builds,
+        actions: Mapping[str, Callable[[Build, Given], Said]],
+        *,
+        team: bool = False,
     ) -> None:
-        self._builds, self._actions = builds, actions
+        self._builds, self._actions, self._team = builds, actions, team
         self._templates = make_templates()
 
     def routes(self) -> list[Route]:
@@ -106,7 +110,10 @@ class Pages:
 
     def render(self, template: str, status_: int = 200, /, **values: object) -> HTMLResponse:
         """A page of its own."""
-        values = {"build": None, "tab": "", "waiting": 0, **values}
+        known = {"build": None, "tab": "", "waiting": 0, "me": None, "team": self._team}
+        values = {**known, "stream": "/api/v1/events" if values.get("me") else "", **values}
+        if isinstance(build := values["build"], Build):
+            values["stream"] = f"/api/v1/builds/{build.id}/events"
         return HTMLResponse(self._templates.get_template(template).render(values), status_)
 
     def failure(self, error: RunnerError, status: int) -> HTMLResponse:
@@ -125,7 +132,7 @@ class Pages:
                 rows.append((one, describe_board(one, drawn=False), ""))
             except RunnerError as error:
                 rows.append((one, None, error.message))
-        return self.render("builds.html", rows=rows)
+        return self.render("builds.html", rows=rows, stream="/api/v1/events")
 
     def _board(self, request: Request) -> Response:
         build = self._build(request)

@@ -20,14 +20,16 @@ from runner.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.team.build_state import fold_own
 from runner.team.doorbell import ring
 from runner.team.event_rows import note_event
+from runner.team.shown_work import write_shown
 from runner.team.store_engine import clock
 from runner.team.tables import RUNNING, answers, build_tags, builds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
+    from runner.team.shown_work import ShownWork
     from runner.team.store_engine import Store
 
 MOST_ATTEMPTS = 3
@@ -247,11 +249,17 @@ def _has_answers(connection: Connection, build: str) -> bool:
 
 
 def hand_back(
-    store: Store, mine: QueuedBuild, why: str, *, waits: str = "", after: float = 0.0
+    store: Store,
+    mine: QueuedBuild,
+    why: str,
+    *,
+    waits: str = "",
+    after: float = 0.0,
+    shown: Sequence[ShownWork] = (),
 ) -> None:
     """Let it be claimed again: at once, after so many seconds, or once a person answered.
 
-    `waits` names what they are to answer.
+    `waits` names what they are to answer, `shown` is what they are to see of it.
 
     Raises LostClaimError, StoreAwayError.
     """
@@ -262,6 +270,7 @@ def hand_back(
         if waits and _has_answers(connection, mine.id):
             waits = ""  # it came while the run ended: the next claim takes it
         note_event(connection, mine.id, kind, {"why": why})
+        write_shown(connection, mine.id, shown)
         connection.execute(
             builds.update()
             .where(builds.c.id == mine.id)

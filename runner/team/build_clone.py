@@ -13,6 +13,7 @@ from runner import effects
 from runner.app.answer import answers
 from runner.app.answer.answer_types import Approve, Reject
 from runner.app.answer.attempts import retry
+from runner.app.answer.shown_digest import require_shown
 from runner.app.answer.waiting import list_waiting
 from runner.app.draft.draft_answers import approve_draft
 from runner.app.inspect.view import View
@@ -32,6 +33,7 @@ from runner.repo.foreign_address import (
 )
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
+from runner.team.shown_work import describe_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from runner.repo.clone import CloneCache
     from runner.team.build_queue import QueuedBuild
+    from runner.team.shown_work import ShownWork
 
 _CLONE = "repository"
 _WISH = "wish.md"
@@ -191,24 +194,32 @@ class BuildClone:
             known = list_waiting(project, repository, project.state())
         return tuple(one.task for one in known if one.kind != "blocked" and not one.answered)
 
+    def describe_shown(self) -> tuple[ShownWork, ...]:
+        """The same as a person is shown it. Raises RunnerError."""
+        return describe_shown(self.project())
+
     # --- answers ------------------------------------------------------------------------
 
-    def take_answer(self, word: str, task: str, reason: str, by: str) -> str:
-        """Do what a person said; what came of it, in words."""
-        project = self.project()
+    def take_answer(self, word: str, task: str, reason: str, by: str, seen: str = "") -> str:
+        """Do what a person said of what they were shown; what came of it, in words."""
+        project, via = self.project(), f"{VIA} by {by}"
         try:
             match word:
                 case "approve" if task.upper().startswith("DRAFT-"):
-                    approve_draft(project, task, by)
+                    require_shown(project, task, seen)
+                    approve_draft(project, task, by, via)
                     return f"{task} approved"
                 case "approve":
-                    answers.approve(project, Approve((task,), via=VIA), lambda _: None)
+                    asked = Approve((task,), via=via, seen=seen)
+                    answers.approve(project, asked, lambda _: None)
                     return f"{task} approved"
                 case "reject":
-                    answers.reject(project, Reject((task,), reason, via=VIA), lambda _: None)
+                    answers.reject(
+                        project, Reject((task,), reason, via=via, seen=seen), lambda _: None
+                    )
                     return f"{task} rejected"
                 case _:
-                    retry(project, (task,), reason, via=VIA)
+                    retry(project, (task,), reason, via=via)
                     return f"{task} is tried again"
         except RunnerError as error:
             return f"not done: {error.message}"

@@ -21,7 +21,9 @@ from runner.team.build_state import (
     VERIFYING,
 )
 from runner.team.doorbell import ring
-from runner.team.event_rows import note_event
+from runner.team.event_rows import note_event, read_lines
+from runner.team.people import is_same_person
+from runner.team.shown_work import mark_answered, write_shown
 from runner.team.store_engine import clock
 from runner.team.tables import answers, build_tags, builds, events, tasks
 from runner.text.wording import did_you_mean
@@ -53,6 +55,10 @@ _WAITS = "WAITS"
 """What is counted of builds that are PENDING, and wait for a person."""
 
 
+class UnknownBuildError(RunnerError):
+    """There is no such build, or there are several."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is to be built."""
@@ -71,6 +77,8 @@ class Wanted:
     """A worker has to have all of them."""
     wish: str = ""
     """What is wanted, in words: it is drafted, and waits for a person, before it is built."""
+    via: str = "terminal"
+    """From where it is asked: `terminal`, `page`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +169,8 @@ def queue_build(store: Store, wanted: Wanted, *, default_branch_too: bool = Fals
         connection.execute(builds.insert().values(**values))
         for tag in sorted(set(wanted.tags)):
             connection.execute(build_tags.insert().values(build=new, tag=tag))
-        note_event(connection, new, "build.queued", {"by": wanted.by, "spec": values["spec"]})
+        told = {"by": wanted.by, "via": wanted.via, "spec": values["spec"]}
+        note_event(connection, new, "build.queued", told)
         ring(connection)
     return find_build(store, new)
 
@@ -204,7 +213,7 @@ def find_build(store: Store, said: str) -> QueuedBuild:
     """The build of an id, or of how a short one begins. Raises RunnerError for none or several."""
     meant = said.casefold()
     if not _ID.fullmatch(meant):
-        raise RunnerError(f"{said!a} is no build", hint="runner queue list")
+        raise UnknownBuildError(f"{said!a} is no build", hint="runner queue list")
     with store.read() as connection:
         rows = connection.execute(builds.select().where(builds.c.id.like(f"%{meant}%"))).mappings()
         found = [of_row(row) for row in rows]
@@ -212,7 +221,7 @@ def find_build(store: Store, said: str) -> QueuedBuild:
     if len(found) != 1:
         known = [one.short for one in list_builds(store, every=True)]
         how = f"{len(found)} builds begin with {said}" if found else f"there is no build {said!a}"
-        raise RunnerError(how, hint=did_you_mean(said, known) or "runner queue list --all")
+        raise UnknownBuildError(how, hint=did_you_mean(said, known) or "runner queue list --all")
     return found[0]
 
 
@@ -247,7 +256,7 @@ def look_into(store: Store, build: QueuedBuild) -> Details:
         )
 
 
-def cancel_build(store: Store, build: QueuedBuild, by: str) -> str:
+def cancel_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> str:
     """Have it ended; its state afterwards. One that goes on is ended by its worker, within seconds.
 
     Raises RunnerError for one that is over.
@@ -258,7 +267,7 @@ def cancel_build(store: Store, build: QueuedBuild, by: str) -> str:
             raise RunnerError(f"{build.short} is {row.state} already", hint="runner queue list")
         is_waiting = row.state == PENDING
         kind = "build.cancelled" if is_waiting else "build.cancel-asked"
-        note_event(connection, build.id, kind, {"by": by})
+        note_event(connection, build.id, kind, {"by": by, "via": via})
         values: dict[str, object] = {"cancelled_by": by}
         if is_waiting:
             values |= {"state": "CANCELLED", "waits": "", "note": f"cancelled by {by}"}
@@ -275,9 +284,10 @@ def drop_answers(connection: Connection, build: str, why: str) -> None:
         .where(answers.c.build == build, answers.c.taken == "")
         .values(taken=effects.timestamp(), outcome=why)
     )
+    write_shown(connection, build, ())
 
 
-def retry_build(store: Store, build: QueuedBuild, by: str) -> None:
+def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> None:
     """Have a build that ended, or waits, tried again: what is DONE on its branch is not built anew.
 
     Raises RunnerError for one that waits for a worker, or goes on.
@@ -289,7 +299,7 @@ def retry_build(store: Store, build: QueuedBuild, by: str) -> None:
                 f"{build.short} is {row.state}: it ends, or is cancelled, before it is tried again",
                 hint=f"runner queue show {build.short}",
             )
-        note_event(connection, build.id, "build.retried", {"by": by})
+        note_event(connection, build.id, "build.retried", {"by": by, "via": via})
         values = {"state": PENDING, "waits": "", "cancelled_by": "", "note": ""}
         numbers = dict.fromkeys(("attempts", "spent", "free_at"), 0)
         again = builds.update().where(builds.c.id == build.id)
@@ -304,10 +314,28 @@ def _lock(connection: Connection, build: str) -> Any:
     return connection.execute(said).one()
 
 
-def answer_build(store: Store, build: QueuedBuild, said: tuple[str, str, str], by: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How an answer came, and what it is held to."""
+
+    via: str = "terminal"
+    seen: str = ""
+    """Digest of what they were shown: anything else is not answered; empty asks nothing."""
+    four_eyes: bool = False
+    """Whether who asked for it may not approve it."""
+
+
+def answer_build(
+    store: Store,
+    build: QueuedBuild,
+    said: tuple[str, str, str],
+    by: str,
+    asked: Asked = Asked(),
+) -> str:
     """Leave a word (`approve`, `reject`, `retry`), its task and reason for whoever builds it.
 
-    Gives the answer's id. Raises RunnerError for a build that is over, and a no without a reason.
+    Gives the answer's id. Raises RunnerError for a build that is over, a no without a reason, what
+    is not shown any more, and an approval that somebody else has to give.
     """
     word, task, reason = said
     if word == "reject" and not reason:
@@ -319,12 +347,18 @@ def answer_build(store: Store, build: QueuedBuild, said: tuple[str, str, str], b
             raise RunnerError(
                 f"{build.short} is {row.state}: nothing of it waits",
                 hint=f"runner queue retry {build.short}",
+                code=ExitCode.CONFLICT,
             )
+        if asked.four_eyes and word == "approve":
+            _require_other_eyes(connection, build, by)
+        mark_answered(connection, build.id, task, asked.seen, by)
         values = {"id": new, "build": build.id, "word": word, "task": task, "reason": reason}
         values |= {"by": by, "given": effects.timestamp(), "taken": "", "outcome": ""}
+        values |= {"via": asked.via, "seen": asked.seen}
         connection.execute(answers.insert().values(**values))
+        told = {"by": by, "via": asked.via, "answer": new, "word": word, "task": task}
+        note_event(connection, build.id, "build.answered" if row.waits else "answer.given", told)
         if row.waits:
-            note_event(connection, build.id, "build.answered", {"by": by, "answer": new})
             connection.execute(
                 builds.update()
                 .where(builds.c.id == build.id)
@@ -332,3 +366,27 @@ def answer_build(store: Store, build: QueuedBuild, said: tuple[str, str, str], b
             )
         ring(connection)
     return new
+
+
+def _require_other_eyes(connection: Connection, build: QueuedBuild, by: str) -> None:
+    """Raise RunnerError where whoever approves asked for it."""
+    if any(is_same_person(by, one) for one in _list_askers(connection, build)):
+        raise RunnerError(
+            "four eyes: you asked for this, so somebody else approves it",
+            where=build.short,
+            hint="the setting four_eyes says so; you may reject it",
+            code=ExitCode.PERSON,
+        )
+
+
+def has_asked(store: Store, build: QueuedBuild, by: str) -> bool:
+    """Whether somebody queued a build, or had it or a task of it tried again."""
+    with store.read() as connection:
+        return any(is_same_person(by, one) for one in _list_askers(connection, build))
+
+
+def _list_askers(connection: Connection, build: QueuedBuild) -> list[str]:
+    asked = select(answers.c.by).where(answers.c.build == build.id, answers.c.word == "retry")
+    own = (json.loads(line) for line in read_lines(connection, build.id))
+    again = [str(one.get("by", "")) for one in own if one["type"] == "build.retried"]
+    return [build.by, *again, *connection.execute(asked).scalars()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 PENDING = "PENDING"
 ANALYZING = "ANALYZING"
@@ -36,7 +36,7 @@ _BY_OWN = {
     "build.cancelled": "CANCELLED",
 }
 """What a build's own event makes of it; any other leaves it as it is."""
-OWN_EVENTS = frozenset(_BY_OWN) | {"build.cancel-asked", "build.pruned"}
+OWN_EVENTS = frozenset(_BY_OWN) | {"build.cancel-asked", "build.pruned", "answer.given"}
 _WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
 
 
@@ -52,3 +52,15 @@ def refine(state: str, types: Iterable[str]) -> str:
     if state == PLANNING and not _WORKS.isdisjoint(types):
         return EXECUTING
     return state
+
+
+def was_retried(own: Sequence[str]) -> bool:
+    """Whether a person asked for it again since the claim before this one."""
+    claims = [at for at, kind in enumerate(own) if kind == "build.claimed"]
+    return len(claims) > 1 and "build.retried" in own[claims[-2] :]
+
+
+def count_since_retry(own: Sequence[str], kind: str) -> int:
+    """How often it happened since a person asked for the build the last time."""
+    last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
+    return own[last:].count(kind)

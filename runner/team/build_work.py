@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from runner import effects
+from runner.app.answer.shown_digest import require_shown
 from runner.errors import ExitCode, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
@@ -24,6 +25,7 @@ from runner.team.build_claim import (
     note_mine,
     take_answer,
 )
+from runner.team.build_state import count_since_retry, was_retried
 from runner.team.event_rows import list_own_types
 from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
@@ -183,7 +185,7 @@ class BuildWork:
         self._note("push.completed", {"branch": self.mine.branch, "commit": tip})
         self._note("analysis.started")
         self._copy.read_old()
-        if _was_retried(self._list_own()):
+        if was_retried(self._list_own()):
             self.clone.try_blocked_again()
 
     def _draft(self) -> WorkEnd | None:
@@ -243,7 +245,7 @@ class BuildWork:
 
     def _put_off(self, why: str) -> WorkEnd:
         """Not now: others build this branch, or the remote is away."""
-        tries = _count_since_retry(self._list_own(), "build.put-off")
+        tries = count_since_retry(self._list_own(), "build.put-off")
         if tries >= _PUT_OFF:
             return WorkEnd("FAILED", _shorten(why))
         pause = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
@@ -332,26 +334,39 @@ class BuildWork:
             if is_draft and one["word"] == "reject":
                 if is_running:
                     continue
-                reason = f"--reason={one['reason']}"
-                ran = self._run("reject", one["task"], reason)
-                outcome = f"{one['task']} rejected"
-                outcome = outcome if ran.code == ExitCode.PERSON else f"not done: {ran.said}"
+                outcome = self._reject_draft(one["task"], one["reason"], one["seen"])
             else:
-                outcome = self.clone.take_answer(one["word"], one["task"], one["reason"], one["by"])
+                said = (one[name] for name in ("word", "task", "reason", "by", "seen"))
+                outcome = self.clone.take_answer(*said)
             take_answer(self.store, self.mine, one["id"], _shorten(outcome))
             self._has_answered = True
+
+    def _reject_draft(self, item: str, reason: str, seen: str) -> str:
+        """By a command, which drafts anew and takes its time."""
+        try:
+            require_shown(self.clone.project(), item, seen)
+        except RunnerError as error:
+            return f"not done: {error.message}"
+        ran = self._run("reject", item, f"--reason={reason}")
+        return f"{item} rejected" if ran.code == ExitCode.PERSON else f"not done: {ran.said}"
 
     # --- the end ------------------------------------------------------------------------
 
     def _finish(self, end: WorkEnd) -> None:
         """Write it down, however long the store is away. Raises LostClaimError."""
+        shown = self.clone.describe_shown() if end.waits else ()
 
         def say() -> None:
             with suppress(UnfitValueError):  # what the build ended by, perhaps
                 while self._copy.step(self.store, self.mine, ()):
                     pass
             if end.state == "PENDING":
-                hand_back(self.store, self.mine, end.note, waits=end.waits, after=end.after)
+                hand_back(
+                    *(self.store, self.mine, end.note),
+                    waits=end.waits,
+                    after=end.after,
+                    shown=shown,
+                )
             else:
                 finish_build(self.store, self.mine, end.state, end.note, end.head)
 
@@ -372,14 +387,3 @@ def _describe_blocked(ran: _Ran) -> str:
     rows = ran.document.get("blocked")
     told = [f"{row['id']}: {row['note']}" for row in rows] if isinstance(rows, list) else []
     return _shorten("; ".join(told) or ran.said)
-
-
-def _was_retried(own: list[str]) -> bool:
-    """Whether a person asked for it again since the claim before this one."""
-    claims = [at for at, kind in enumerate(own) if kind == "build.claimed"]
-    return len(claims) > 1 and "build.retried" in own[claims[-2] :]
-
-
-def _count_since_retry(own: list[str], kind: str) -> int:
-    last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
-    return own[last:].count(kind)

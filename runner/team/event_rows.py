@@ -117,6 +117,20 @@ def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str
     return list(connection.execute(said).scalars())
 
 
+def read_last(connection: Connection, build: str, most: int) -> list[tuple[str, str]]:
+    """Journal and line of the last events of a build, its own and its clones', the newest first."""
+    said = select(events.c.journal, events.c.line).where(events.c.build == build)
+    said = said.order_by(events.c.time.desc(), events.c.seq.desc()).limit(most)
+    return [(str(row.journal), str(row.line)) for row in connection.execute(said)]
+
+
+def count_events(connection: Connection, known: Sequence[str]) -> list[tuple[str, int]]:
+    """How many events there are of each of these builds."""
+    said = select(events.c.build, func.count()).where(events.c.build.in_(known))
+    rows = connection.execute(said.group_by(events.c.build).order_by(events.c.build))
+    return [(str(build), int(number)) for build, number in rows]
+
+
 def draw_state(connection: Connection, build: str) -> str:
     """The state of a build as its events have it."""
     own = [json.loads(line) for line in read_lines(connection, build)]

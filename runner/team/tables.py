@@ -1,7 +1,8 @@
 """The tables of the store, as the newest of `migrations` leaves them.
 
 `repositories`, `builds`, `build_tags`, `answers` and the events of a build itself are the store's
-own: the only copy. `events` that come from a clone's journal, and `tasks`, are projections.
+own: the only copy; so are `people`, `tokens` (as digests) and `acts`. `events` that come from a
+clone's journal, `tasks` and `shown` are projections.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "r0003"
+REVISION = "r0004"
 """The schema that this runner reads and writes."""
 RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
 """States in which somebody works on a build."""
@@ -140,5 +141,54 @@ answers = Table(
     Column("given", Text, nullable=False),
     Column("taken", Text, nullable=False),  # when it was taken; empty: not yet
     Column("outcome", Text, nullable=False),
+    Column("via", Text, nullable=False),  # terminal, page
+    Column("seen", Text, nullable=False),  # digest of what was shown; empty: nothing was asked
 )
 Index("answers_of_build", answers.c.build, answers.c.taken)
+
+shown = Table(
+    "shown",
+    metadata,
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
+    Column("item", Text, primary_key=True),  # what waits: TASK-003, DRAFT-1
+    Column("place", Integer, nullable=False),  # in the order of the plan
+    Column("seen", Text, nullable=False),  # digest of it, as the clone says it
+    Column("document", Text, nullable=False),  # JSON: what a person is shown of it
+    Column("answered", Text, nullable=False),  # by whom; empty: nobody yet
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("added", Text, nullable=False),
+    Column("by", Text, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, ForeignKey("people.name", ondelete="CASCADE"), nullable=False),
+    Column("digest", Text, nullable=False, unique=True),  # SHA-256; the token is nowhere
+    Column("label", Text, nullable=False),
+    Column("made", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("ends", Text, nullable=False),  # from when on it opens nothing; empty: never
+    Column("used", Text, nullable=False),  # the last time that somebody signed in with it
+    Column("revoked", Text, nullable=False),  # when; empty: not yet
+    Column("revoked_by", Text, nullable=False),
+)
+
+acts = Table(
+    "acts",
+    metadata,
+    Column("id", Text, primary_key=True),  # UUIDv7: in their order
+    Column("time", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # person.added, token.made, …
+    Column("by", Text, nullable=False),
+    Column("via", Text, nullable=False),
+    Column("about", Text, nullable=False),  # the person
+    Column("note", Text, nullable=False),
+)

@@ -8,7 +8,7 @@ import threading
 import types
 
 import pytest
-from site_plans import journal
+from site_plans import GREET, journal
 
 from runner.gates.contracts.inside import drive
 from runner.gates.contracts.inside.application import Inventory
@@ -141,12 +141,43 @@ def keep_writing(workplace, over):
             written.append(TaskApproved(by="person", note="again"), task="TASK-002", attempt=1)
 
 
-def follow(site, last, most):
+def test_one_stream_over_all_folders_cut_anywhere_has_no_gap_and_no_double(workplace, serve):
+    from workplace import Workplace
+
+    workplace.plan(GREET)
+    assert workplace.run().code == 0
+    other = Workplace.begin(workplace.root.parent / "other", workplace.root.parent)
+    other.plan(GREET)
+    assert other.run().code == 0
+    site = serve("--also", str(other.root))
+    both = [journal(where)[0]["id"] for where in (workplace, other)]
+    chance, heard, last, over = random.Random(3), [], "", threading.Event()
+    least = 40 + sum(len(journal(where)) for where in (workplace, other))
+    writer = threading.Thread(target=keep_writing, args=(other, over))
+    writer.start()
+    try:
+        while len(heard) < least:
+            some = follow(site, last, chance.randrange(1, 3_000), "/api/v1/events")
+            heard += [one.partition(",")[0] for one in some]
+            last = some[-1] if some else last
+    finally:
+        over.set()
+        writer.join()
+    mine, theirs = (
+        [int(one.rpartition(":")[2]) for one in heard if one.startswith(name)] for name in both
+    )
+    assert mine == [one["seq"] for one in journal(workplace)]
+    assert theirs == list(range(1, len(theirs) + 1))
+    assert len(mine) + len(theirs) == len(heard)
+    assert last.count(",") == 1  # how far both of them are
+
+
+def follow(site, last, most, path=""):
     """The ids of the events that were whole when the connection was cut after so many bytes."""
     client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=90)
     client.request(
         "GET",
-        f"/api/v1/builds/{site.build}/events",
+        path or f"/api/v1/builds/{site.build}/events",
         headers={
             "Cookie": site.cookie,
             "X-Runner-Secret": site.secret,

@@ -23,7 +23,7 @@ def at(person, site, path=""):
 
 
 def from_the_page(workplace, kind):
-    return [one for one in journal(workplace, kind) if one["producer"].endswith(" via page")]
+    return [one for one in journal(workplace, kind) if " via page by " in one["producer"]]
 
 
 def test_a_held_write_is_approved_with_a_key(workplace, held, person):

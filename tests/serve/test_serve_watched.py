@@ -102,6 +102,6 @@ def test_a_held_regression_is_answered_while_the_build_runs(workplace, serve, pe
     tab.until("document.querySelector('.figures').innerText.includes('4 of 5')")
     tell("4 of 5 done: the change is dropped, TASK-003 stands.")
     (refused,) = journal(workplace, "write.rejected")
-    assert refused["producer"].endswith("via page")
+    assert " via page by " in refused["producer"]
     assert RULE in workplace.read("booking/overlap.py")
     assert tab.errors == []

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner.app.answer import waiting
+from runner.app.answer.answer_journal import open_journal
 from runner.app.answer.answer_types import Answered, Approved, Became, HeldChange
 from runner.app.answer.between_runs import answer_at_once
 from runner.app.answer.shown_digest import require_unmoved
@@ -29,7 +30,6 @@ from runner.journal.events import (
     WriteReviewed,
 )
 from runner.journal.lock import RunLock
-from runner.journal.log import Journal
 from runner.journal.sessions import PermissionAnswered, PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from runner.app.answer.answer_types import Approve, Reject
     from runner.journal.events import Event
+    from runner.journal.log import Journal
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.project import Project
@@ -105,7 +106,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
                     note_answer(journal, desk.state.task(one.task), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
-        note_what_follows(project, chosen)
+        note_what_follows(project, chosen, asked.via)
         after = project.state()
         held = tuple(
             HeldChange(
@@ -220,7 +221,7 @@ def reject(
             for one in chosen:
                 answered.append(_reject(desk, journal, one, reason))
                 tell(answered[-1])
-        note_what_follows(project, chosen)
+        note_what_follows(project, chosen, asked.via)
         return tuple(answered)
 
 
@@ -307,21 +308,16 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
 # --- the journal ----------------------------------------------------------------------
 
 
-def note_what_follows(project: Project, chosen: Sequence[Waiting]) -> None:
+def note_what_follows(project: Project, chosen: Sequence[Waiting], via: str) -> None:
     """Let tasks go on of whose held work everything is answered: every command tells it then."""
     written = [one for one in chosen if one.kind == "writes"]
     if not written:
         return
     state = project.state()
-    with open_journal(project) as journal:
+    with open_journal(project, via) as journal:
         for one in written:
             for event in what_follows(state, one.task, one.changes):
                 note_answer(journal, state.task(one.task), event)
-
-
-def open_journal(project: Project, via: str = "") -> Journal:
-    """The journal, to write answers down that came this way; empty from a terminal."""
-    return Journal.open(project.journal_path, via=via)
 
 
 def note_answer(journal: Journal, known: TaskState, event: Event) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from runner.app.answer.answer_journal import open_journal
 from runner.app.answer.answer_types import Answered, Became
-from runner.app.answer.answers import note_what_follows, open_desk, open_journal
+from runner.app.answer.answers import note_what_follows, open_desk
 from runner.app.answer.shown_digest import require_unmoved
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.write.workplace import Workplace
@@ -89,7 +90,7 @@ def _edit_writes(desk: Desk, one: Waiting, editor: Editor, via: str) -> Answered
     if made == list(one.changes):
         return Answered(one.task, Became.UNCHANGED)
     _keep_writes(desk, one, made, via)
-    note_what_follows(desk.project, (replace(one, changes=tuple(made)),))
+    note_what_follows(desk.project, (replace(one, changes=tuple(made)),), via)
     return Answered(one.task, Became.EDITED)
 
 

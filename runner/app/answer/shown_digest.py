@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import describe_waiting
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
+from runner.repo.read import Repository
 from runner.report.documents import document_line
 
 if TYPE_CHECKING:
@@ -65,3 +67,16 @@ def require_unmoved(
         hint="look at it as it is now, then answer",
         code=ExitCode.CONFLICT,
     )
+
+
+def require_shown(project: Project, item: str, seen: str) -> None:
+    """The same of one item, by its id. Raises RunnerError where it does not wait any more."""
+    if not seen:
+        return
+    with Repository.open(project.root) as repository:
+        state = project.state()
+        known = list_waiting(project, repository, state)
+    chosen = [one for one in known if one.task == item.upper()]
+    if not chosen:
+        raise RunnerError(f"{item} does not wait for you", code=ExitCode.CONFLICT)
+    require_unmoved(project, state, chosen, seen)

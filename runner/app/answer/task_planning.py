@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.app.answer.answer_journal import open_journal
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
-from runner.journal.log import Journal
 from runner.journal.sessions import PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
@@ -112,7 +112,7 @@ def _require_plannable(project: Project, task: Task) -> None:
 
 def _send_back(project: Project, task: Task, there: Planned, reason: str) -> None:
     event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
-    with Journal.open(project.journal_path) as journal:
+    with open_journal(project) as journal:
         known = project.state().task(task.id)
         attempt = -known.plan_sessions or known.last_attempt
         journal.append(event, task=task.id, attempt=attempt, durable=True)

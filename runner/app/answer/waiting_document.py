@@ -15,6 +15,7 @@ from runner.app.answer.waiting import (
     format_breakage,
 )
 from runner.app.write.workplace import display_path
+from runner.context.task_plan import plan_text
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.report.next_step import next_step
@@ -117,6 +118,40 @@ def format_calls(state: RunState, task: str) -> Iterator[str]:
     for one in state.task(task).asks:
         rule = f" ({display(one.rule)})" if one.rule else ""
         yield f"wants to call {call_text(one)}{rule}"
+
+
+def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]:
+    """What is said of one item beside its files, a line each."""
+    known = state.task(one.task)
+    match one.kind:
+        case "regression":
+            yield from format_breakage(state, one.task, whole=True)
+        case "blocked":
+            yield f"next: {next_step(known, state)}"
+        case "stale":
+            stale = find_stale_work(project, one.task)
+            yield from (f"asked for since: {said}" for said in stale.asked)
+            fields = (name for name in stale.edited if name not in ("what", "change"))
+            yield from (f"edited since: {name}" for name in fields)
+            yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
+        case "plan":
+            yield from plan_text(find_plan(state, one.task).plan, one.task).splitlines()
+        case "permission":
+            for asked in known.asks:
+                rule = f" ({asked.rule})" if asked.rule else ""
+                yield f"wants to call {call_text(asked)}{rule}"
+        case "draft":
+            yield from _draft_words(project, one.task)
+
+
+def _draft_words(project: Project, item: str) -> Iterator[str]:
+    draft = draft_answers.find_draft(project, item)
+    for said, ids in zip(draft.asked, draft.covered_by, strict=False):
+        yield f"asked: {said} → {ids}" if ids else f"asked, but not covered: {said}"
+    yield from (f"taken out, {said}" for said in draft.taken_out)
+    yield from (f"to mend: {said}" for said in draft.mistakes)
+    yield from (f"note: {said}" for said in draft.notes)
+    yield from ("", *draft.text.splitlines())
 
 
 def how_to_answer(shown: tuple[Waiting, ...]) -> str:

@@ -11,6 +11,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.answer.answer_journal import open_journal
 from runner.app.draft.draft_checks import Target, check_sections, find_errors
 from runner.app.draft.draft_prompt import Wish
 from runner.app.draft.drafted_imports import redraft_import
@@ -18,7 +19,6 @@ from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftLanded, DraftReviewed
-from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
@@ -76,14 +76,14 @@ def find_draft(project: Project, named: str) -> DraftProposed:
     raise RunnerError(f"{named.upper()} does not wait for you", hint="runner review")
 
 
-def approve_draft(project: Project, named: str, by: str = "person") -> Landing:
-    """Put its sections behind its plan, on the word of `by`.
+def approve_draft(project: Project, named: str, by: str = "person", via: str = "") -> Landing:
+    """Put its sections behind its plan, on the word of `by`, which came `via` a page.
 
     Raises RunnerError where they do not fit it (any more), and where it is saved all the time.
     """
     one = find_draft(project, named)
     id_ = f"DRAFT-{one.number}"
-    with Journal.open(project.journal_path) as journal:
+    with open_journal(project, via) as journal:
         if not _stands(project, one):
             _require_fitting(project, one)
             if one.digest not in project.state().approved_drafts:
@@ -105,7 +105,7 @@ def reject_draft(
         )
     if one.digest in project.state().approved_drafts and _stands(project, one):
         raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
-    with Journal.open(project.journal_path) as journal:
+    with open_journal(project) as journal:
         word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by="person")
         journal.append(word, durable=True)
     if one.imported:

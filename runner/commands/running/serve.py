@@ -1,4 +1,4 @@
-"""`runner serve`: the plan as a page in the browser, for one person on this machine."""
+"""`runner serve`: the plan as a page in the browser, for one person or for a team."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.commands.running.serve_team import (
+    add_team_flags,
+    require_no_team_flags,
+    serve_team,
+)
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
@@ -39,6 +44,12 @@ examples:
   runner serve --metrics-token      the token with which a Prometheus may read /metrics
 
 It listens on this machine alone. Builds begun from it go on when it ends.
+
+A team's store (`runner store`), for people who sign in with a token (`runner people`):
+  runner serve --team --port 4747
+  runner serve --team --listen 0.0.0.0 --port 443 --name runner.example.org \\
+      --tls-cert chain.pem --tls-key key.pem
+  runner serve --team --port 4747 --name runner.example.org --behind-proxy 127.0.0.1
 """
 _PORTS = 65_536
 _SECONDS_TO_HEAR = 1.0
@@ -58,6 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--until-closed", action="store_true", help="end when standard input does: for programs"
     )
     parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+    add_team_flags(parser)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -67,7 +79,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     places = paths.Places.of(environ)
     if not 0 <= given.port < _PORTS:
         raise RunnerError("there is no such port", where=str(given.port))
-    if given.link:
+    if not given.team:
+        require_no_team_flags(given)
+    if given.link and not given.team:
         ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:
             raise RunnerError("no server is running", hint="runner serve")
@@ -80,10 +94,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     hook_secret = environ.get(webhook.SECRET_NAME, "").strip()
     environ = {name: value for name, value in environ.items() if name != webhook.SECRET_NAME}
     folders = [Path.cwd(), *(Path(one).absolute() for one in given.also)]
-    builds = Builds.of(folders, environ, given.task_graph or "")
-    door = listener.Door.open(given.port)
     if given.until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
+    if given.team:
+        return serve_team(given, environ, hook_secret)
+    builds = Builds.of(folders, environ, given.task_graph or "")
+    door = listener.Door.open(given.port)
     listener.serve(
         *(builds, door, places, lambda link: print(link, flush=True), hook_secret),
         count_queue=lambda: _count_queue(environ),

@@ -66,7 +66,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             return _queue(store, given, environ, by)
         if not given.more:
             raise RunnerError(f"which build is to {given.what}?", hint="runner queue list")
-        return _answer(store, given, by)
+        return _answer(store, given, environ, by)
 
 
 def _queue(
@@ -119,7 +119,9 @@ def _describe(one: QueuedBuild) -> str:
     return f"{line}  {display(beside)}".rstrip()
 
 
-def _answer(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
+def _answer(
+    store: Store, given: argparse.Namespace, environ: Mapping[str, str], by: str
+) -> ExitCode:
     build, rest = build_queue.find_build(store, given.more[0]), tuple(given.more[1:])
     if given.what == "show":
         return _show(store, given, build)
@@ -132,7 +134,8 @@ def _answer(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
         build_queue.retry_build(store, build, by)
         text = f"{build.short} is tried again"
     else:
-        build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by)
+        asked = build_queue.Asked(four_eyes=read_settings(environ).four_eyes)
+        build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
         text = f"{rest[0]} of {build.short}: {given.what}, told to whoever builds it"
     after = build_queue.find_build(store, build.id)
     print(document("build", build=after) if given.json else display(text) + "\n", end="")

@@ -4,7 +4,8 @@
   "use strict";
   const KEY = "runner-secret";
   const root = document.documentElement;
-  const build = document.body.dataset.build || "";
+  const stream = document.body.dataset.stream || "";
+  const isTeam = "team" in document.body.dataset;
   const notice = document.getElementById("notice");
   const say = (text) => {
     if (!notice) return;
@@ -26,23 +27,33 @@
 
   // --- the link: its fragment is posted once, and gone from the address at once
   const open = document.getElementById("open");
+  const said = document.getElementById("open-said");
+  const enter = (token) => fetch("/session", {
+    method: "POST",
+    headers: {"Content-Type": "application/json"},
+    body: JSON.stringify({token}),
+  }).then(async (answer) => {
+    if (answer.ok) {
+      sessionStorage.setItem(KEY, (await answer.json()).secret);
+      location.replace("/");
+      return;
+    }
+    said.hidden = false;
+    said.textContent = answer.status === 429
+      ? "Too many tries. Wait a minute, then again."
+      : isTeam
+        ? "This token opens nothing: it is none, was revoked, or its time is over."
+        : "This link was used before, or is of an older server.";
+  });
   if (open) {
     const token = location.hash.slice(1);
     history.replaceState(null, "", location.pathname);
-    if (!token) return;
-    fetch("/session", {
-      method: "POST",
-      headers: {"Content-Type": "application/json"},
-      body: JSON.stringify({token}),
-    }).then(async (answer) => {
-      if (!answer.ok) {
-        document.getElementById("open-said").textContent =
-          "This link was used before, or is of an older server.";
-        return;
-      }
-      sessionStorage.setItem(KEY, (await answer.json()).secret);
-      location.replace("/");
+    const form = document.getElementById("sign-in");
+    if (form) form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      enter(document.getElementById("token").value.trim());
     });
+    else if (token) enter(token);
     return;
   }
 
@@ -57,7 +68,9 @@
       follow();
     }
   };
-  const READING = "This tab may only read. For a link that may answer, type: runner serve --link";
+  const READING = isTeam
+    ? "You are not signed in any more, or this tab is not. Go to /open and sign in."
+    : "This tab may only read. For a link that may answer, type: runner serve --link";
   if (!sessionStorage.getItem(KEY)) {
     tabs.postMessage("ask");
     setTimeout(() => { if (!sessionStorage.getItem(KEY)) say(READING); }, 700);
@@ -73,6 +86,13 @@
       event.detail.shouldSwap = true;
       event.detail.isError = false;
     }
+  });
+  // What one did is seen at once, also where no stream tells of it.
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful && event.detail.requestConfig.verb === "post") changed();
+  });
+  document.addEventListener("htmx:responseError", (event) => {
+    if (event.detail.xhr.status === 401) say(READING);
   });
   // A page that is drawn anew stays where it was looked at: the graph keeps its place.
   let place = null;
@@ -94,13 +114,13 @@
   };
   async function follow() {
     const secret = sessionStorage.getItem(KEY);
-    if (!build || !secret || controller || document.hidden) return;
+    if (!stream || !secret || controller || document.hidden) return;
     controller = new AbortController();
     const mine = controller;
     try {
       const headers = {"Accept": "text/event-stream", "X-Runner-Secret": secret};
       headers["Last-Event-ID"] = last || document.body.dataset.last || "";
-      const answer = await fetch(`/api/v1/builds/${build}/events`, {headers, signal: mine.signal});
+      const answer = await fetch(stream, {headers, signal: mine.signal});
       if (answer.status === 401) { say(READING); return; }
       if (!answer.ok) throw new Error(String(answer.status));
       say("");

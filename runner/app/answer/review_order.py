@@ -1,0 +1,98 @@
+"""What a person should look at first: what could do harm if it were waved through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN
+from runner.gates.contracts.entries import documents
+from runner.gates.test_paths import is_test_path
+from runner.model import ProvenBy
+from runner.model.grades import proof_kind
+from runner.run.review import open_questions
+from runner.writes.paths import is_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.app.answer.waiting import Waiting
+    from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
+    from runner.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """How soon something is to be looked at (0 first), and why in a few words each."""
+
+    rank: int
+    signs: tuple[str, ...]
+    tone: str
+    """The class of the style sheet."""
+
+
+_KINDS = {
+    "regression": (3, "breaks other tasks", "bad"),
+    PERMISSION: (6, "asks to call a tool", "ask"),
+    "writes": (7, "writes", "ask"),
+    PLAN: (8, "a plan", "run"),
+    "stale": (9, "what it rests on changed", "ask"),
+    "blocked": (10, "blocked", "bad"),
+    DRAFT: (11, "a draft", "run"),
+}
+_ASKS, _UNPROVEN, _CONTRACT, _CONTROL, _TESTS = 0, 1, 2, 4, 5
+
+
+def find_contract_documents(project: Project) -> tuple[str, ...]:
+    """Paths and globs of all files that contracts of the plan are about."""
+    plan = project.plan(project.plan_bytes)
+    found = (path for task in plan.tasks for one in task.contracts for path in documents(one))
+    return tuple(dict.fromkeys(found))
+
+
+def assess(state: RunState, one: Waiting, contracts: tuple[str, ...] = ()) -> Risk:
+    """Why this one is where it is in the queue; `contracts` are the plan's documents of them."""
+    rank, sign, tone = _KINDS[one.kind]
+    signs = [sign]
+    for place, more in _find_signs(state.task(one.task), one, contracts):
+        rank = min(rank, place)
+        signs.append(more)
+    return Risk(rank, tuple(signs), "bad" if rank < _KINDS[one.kind][0] else tone)
+
+
+def _find_signs(
+    known: TaskState, one: Waiting, contracts: tuple[str, ...]
+) -> Iterable[tuple[int, str]]:
+    questions = open_questions(known) if one.kind == "writes" else ()
+    if questions:
+        yield _ASKS, "asks about tests" if _about_tests(questions) else "asks a question"
+    if one.kind == "writes" and not _is_shown(known):
+        yield _UNPROVEN, "unproven"
+    paths = [change.path for change in one.changes]
+    if any(fnmatchcase(path, each) for path in paths for each in contracts):
+        yield _CONTRACT, "changes a contract"
+    if any(map(is_control, paths)):
+        yield _CONTROL, "control files"
+    if any(map(is_test_path, paths)):
+        yield _TESTS, "changes tests"
+
+
+def _is_shown(known: TaskState) -> bool:
+    """Whether its own proof ran something of it."""
+    proofs = known.passed.proofs if known.passed is not None else known.proofs
+    kinds = {proof_kind(one) for one in proofs}
+    return bool(kinds - {None, ProvenBy.STATIC})
+
+
+def _about_tests(questions: Iterable[object]) -> bool:
+    return any("test" in str(getattr(one, "check", "")) for one in questions)
+
+
+def in_order(
+    state: RunState, waiting: Iterable[Waiting], contracts: tuple[str, ...] = ()
+) -> list[tuple[Waiting, Risk]]:
+    """Risk first; what is equal stays in the order of the plan."""
+    found = ((one, assess(state, one, contracts)) for one in waiting)
+    return sorted(found, key=lambda pair: pair[1].rank)

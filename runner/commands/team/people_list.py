@@ -1,0 +1,173 @@
+"""`runner people`: who belongs to a team, what they may do at its page, and their tokens."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from runner.commands.team.team_store import add_store_flags, open_team
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import moment, seconds_of_age
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from runner.team import people, store_engine
+    from runner.team.people import Doer, Person, Token
+    from runner.team.store_engine import Store
+else:
+    people = lazy_module("runner.team.people")
+    store_engine = lazy_module("runner.team.store_engine")
+
+EXAMPLES = """\
+roles, each may what the ones before it may:
+  viewer      sees builds, what waits in them, and what happened
+  reviewer    approves and rejects what waits
+  operator    queues builds, cancels them, has them tried again
+  admin       adds people, sets roles, makes and revokes tokens
+
+A token is printed once, and the store keeps its digest alone: who loses it is given another one.
+
+examples:
+  runner people add ada --role admin
+  runner people token ada --label laptop --days 90d     prints it; sign in with it at the page
+  runner people list                                    everybody, with their tokens
+  runner people role eve reviewer                       from the next request on
+  runner people revoke 3f9a01bc                         who is in by it is out
+  runner people remove eve                              with all tokens
+  runner people log                                     who did what to people and tokens
+"""
+_VERBS = ("add", "list", "role", "token", "revoke", "remove", "log")
+_TAKES = {"add": 1, "list": 0, "role": 2, "token": 1, "revoke": 1, "remove": 1, "log": 0}
+_DEFAULT_ROLE = "viewer"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner people` takes."""
+    add = parser.add_argument
+    add("verb", choices=_VERBS, help="what is to be done")
+    add("what", nargs="*", metavar="NAME|ID", help="whom; of revoke the id of a token")
+    add("--role", default="", metavar="ROLE", help="of add (default: viewer)")
+    add("--label", default="", metavar="TEXT", help="of token: what it is for, such as laptop")
+    add("--days", default="", metavar="AGE", help="of token: it ends after 90d, 12w (default: no)")
+    add_store_flags(parser)
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Do it. Raises RunnerError."""
+    takes = _TAKES[given.verb]
+    if len(given.what) != takes:
+        said = ("nothing more", "one name", "a name and a role")[takes]
+        raise RunnerError(f"people {given.verb} takes {said}", hint="runner people --help")
+    _require_fitting(given)
+    doer = people.Doer(store_engine.find_actor(environ))
+    with open_team(given, environ) as store:
+        match given.verb:
+            case "add":
+                person = people.add_person(store, given.what[0], given.role or _DEFAULT_ROLE, doer)
+                text = f"{person.name} is {person.role}; next: runner people token {person.name}"
+                _say(given, text, person=_describe(person))
+            case "token":
+                return _make(store, given, doer)
+            case "list":
+                return _list(store, given)
+            case "log":
+                return _log(store, given)
+            case _:
+                _change(store, given, doer)
+    return ExitCode.OK
+
+
+def _require_fitting(given: argparse.Namespace) -> None:
+    """Raise RunnerError for a flag of another verb."""
+    for flag, verb in (("role", "add"), ("label", "token"), ("days", "token")):
+        if getattr(given, flag) and given.verb != verb:
+            raise RunnerError(
+                f"--{flag} belongs to people {verb}", hint=f"runner people {verb} NAME --{flag} …"
+            )
+
+
+def _change(store: Store, given: argparse.Namespace, doer: Doer) -> None:
+    name = given.what[0]
+    if given.verb == "role":
+        people.set_role(store, name, given.what[1], doer)
+        _say(given, f"{name} is {given.what[1]} now", person=name, role=given.what[1])
+    elif given.verb == "remove":
+        people.remove_person(store, name, doer)
+        _say(given, f"{name} is gone, and their tokens open nothing", removed=name)
+    else:
+        token = people.revoke_token(store, name, doer)
+        text = f"{token.id} of {token.person} opens nothing any more"
+        _say(given, text, token=_describe_token(token))
+
+
+def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
+    seconds = seconds_of_age(given.days, "--days") if given.days else 0.0
+    said, token = people.make_token(store, given.what[0], doer, label=given.label, seconds=seconds)
+    if given.json:
+        print(document("people", secret=said, token=_describe_token(token)), end="")
+        return ExitCode.OK
+    print(said)
+    until = f", until {moment(token.ends)}" if token.ends else ""
+    print(
+        f"this is the token {token.id} of {token.person}{until}: it is not shown again",
+        file=sys.stderr,
+    )
+    return ExitCode.OK
+
+
+def _list(store: Store, given: argparse.Namespace) -> ExitCode:
+    known = people.list_people(store)
+    if given.json:
+        print(document("people", people=[_describe(one) for one in known]), end="")
+        return ExitCode.OK
+    for one in known:
+        print(f"{one.name}  {one.role}")
+        for token in one.tokens:
+            print("  " + "  ".join(_format_token(token)))
+    if not known:
+        print("nobody yet: runner people add NAME --role admin")
+    return ExitCode.OK
+
+
+def _format_token(token: Token) -> Iterator[str]:
+    yield token.id
+    if token.label:
+        yield display(token.label)
+    yield f"made {moment(token.made)}"
+    yield f"used {moment(token.used)}" if token.used else "never used"
+    if token.revoked:
+        yield f"revoked by {display(token.revoked_by)}"
+    elif token.ends:
+        yield f"{'until' if token.is_live else 'ended'} {moment(token.ends)}"
+
+
+def _log(store: Store, given: argparse.Namespace) -> ExitCode:
+    known = people.list_acts(store)
+    if given.json:
+        rows = [{name: getattr(one, name) for name in one.__slots__} for one in known]
+        print(document("people", acts=rows), end="")
+        return ExitCode.OK
+    for one in reversed(known):
+        words = (moment(one.time), one.kind, one.about, one.note)
+        print("  ".join(filter(None, map(display, words))), f" by {display(one.by)} ({one.via})")
+    if not known:
+        print("nothing was done yet")
+    return ExitCode.OK
+
+
+def _say(given: argparse.Namespace, text: str, **content: object) -> None:
+    print(document("people", **content) if given.json else display(text) + "\n", end="")
+
+
+def _describe(one: Person) -> dict[str, object]:
+    said = {name: getattr(one, name) for name in ("name", "role", "added", "by")}
+    return {**said, "tokens": [_describe_token(token) for token in one.tokens]}
+
+
+def _describe_token(one: Token) -> dict[str, object]:
+    return {**{name: getattr(one, name) for name in one.__slots__}, "live": one.is_live}
