@@ -1,13 +1,17 @@
 """Two people of two roles in two browsers, while a real worker builds what one of them queued."""
 
+import time
+
 import pytest
 from site_plans import GREET, NOTE
 from team_people import HERE, Team
 from test_serve_accessible import AXE, MISSING, look_for_faults
 
-from runner.team.build_queue import list_builds, look_into
+from runner.team.build_queue import Wanted, cancel_build, list_builds, look_into, queue_build
 from runner.team.people import list_people, revoke_token
 
+SETTLED = " && !document.querySelector('.htmx-added, .htmx-settling, .htmx-swapping')"
+"""And htmx has taken up what it put in."""
 REVIEWED = GREET.replace("- Output", "- Review: prompt\n- Output")
 
 
@@ -90,7 +94,7 @@ def test_a_token_is_made_on_the_page_shown_once_and_opens_it(team, person):
     admin.until("!!window.htmx && !!sessionStorage.getItem('runner-secret')")
     admin.type("form[hx-post='/people/do/add'] input", "eve")
     admin.press("form[hx-post='/people/do/add'] button")
-    admin.until("!!document.querySelector('section[aria-label=eve]')")
+    admin.until("!!document.querySelector('section[aria-label=eve]')" + SETTLED)
     admin.press("section[aria-label=eve] form[hx-post='/people/do/token'] button")
     secret = admin.until(
         "document.querySelector('.secret') && document.querySelector('.secret').innerText"
@@ -101,6 +105,36 @@ def test_a_token_is_made_on_the_page_shown_once_and_opens_it(team, person):
     other.until("location.pathname === '/open'")
     assert "eve" in [one.name for one in list_people(team.store)]
     assert admin.errors == []
+
+
+def test_what_an_act_came_to_stays_in_sight_while_the_page_is_drawn_anew(team, person):
+    from test_team_roles import SHOP
+
+    build = queue_build(team.store, Wanted(SHOP, "x"))
+    cancel_build(team.store, build, "x")
+    tab = come_in(person, team.serve(), "operator")
+    tab.go(tab.script("location.origin") + f"/q/{build.short}")
+    tab.until("!!window.htmx && !!sessionStorage.getItem('runner-secret')")
+    tab.press("form[hx-post$='/do/retry'] button")
+    tab.until("document.body.innerText.includes('by operator, at the page')")  # drawn anew
+    assert f"{build.short} is tried again" in tab.script(
+        "document.getElementById('said').innerText"
+    )
+
+
+def test_what_somebody_types_is_not_taken_away_by_news(team, person):
+    server = team.serve()
+    admin = come_in(person, server, "admin")
+    admin.go(f"{server.origin}/people")
+    admin.until("!!window.htmx && !!sessionStorage.getItem('runner-secret')")
+    label = "section[aria-label=viewer] input[name=label]"
+    admin.type(label, "phone")
+    revoke_token(team.store, team.ids["viewer"], HERE)
+    admin.follows(wanted=True)  # its first word is that something is new
+    time.sleep(1.5)
+    assert admin.script(f"document.querySelector('{label}').value") == "phone"
+    admin.type(label, "")
+    admin.until("document.body.innerText.includes('revoked by root@here')")
 
 
 @pytest.mark.skipif(not AXE.exists(), reason=MISSING)
@@ -117,8 +151,6 @@ def test_pages_of_a_team_have_no_serious_fault_full_and_empty(team, workplace, p
     shop = team.repository(workplace)
     assert look_for_faults(tab, f"{server.origin}/") == []
     assert f"runner queue {shop.name}" in tab.text
-    from runner.team.build_queue import Wanted, cancel_build, queue_build
-
     build = queue_build(team.store, Wanted(shop, "x"))
     tab.go(f"{server.origin}/q/{build.short}")
     assert "runner worker" in tab.text

@@ -89,7 +89,13 @@
   });
   // What one did is seen at once, also where no stream tells of it.
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.successful && event.detail.requestConfig.verb === "post") changed();
+    if (!event.detail.successful || event.detail.requestConfig.verb !== "post") return;
+    const form = event.target.closest("#live form");
+    if (form) {
+      form.reset();
+      document.activeElement.blur();
+    }
+    changed();
   });
   document.addEventListener("htmx:responseError", (event) => {
     if (event.detail.xhr.status === 401) say(READING);
@@ -108,9 +114,20 @@
 
   // --- the stream: read by fetch, since it carries a header; goes on behind the last id it had
   let last = "", controller = null, pause = 500, due = 0;
+  // What somebody is typing, or choosing, in a part that is drawn anew is not taken from them.
+  const isTyping = () => {
+    const live = document.getElementById("live"), at = document.activeElement;
+    if (!live) return false;
+    return live.contains(at) && at.matches("select")
+      || [...live.querySelectorAll('input[type="text"], textarea')]
+        .some((one) => one.value !== one.defaultValue);
+  };
   const changed = () => {
     clearTimeout(due);
-    due = setTimeout(() => document.body.dispatchEvent(new Event("runner:changed")), 250);
+    due = setTimeout(() => {
+      if (isTyping()) changed();
+      else document.body.dispatchEvent(new Event("runner:changed"));
+    }, 250);
   };
   async function follow() {
     const secret = sessionStorage.getItem(KEY);
