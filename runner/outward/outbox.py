@@ -148,6 +148,7 @@ class StoreOutbox:
         for build, repository in self._stored.list_unsettled(lambda one: cursors.place(one)[0]):
             # Asked before the clones' journals are read: who is told an end has all before it, and
             # what is written while a slow receiver is told the rest comes with the next look.
+            self._stored.require_turn()
             last = self._stored.find_last(build)
             for journal in self._stored.list_journals(build):
                 after = cursors.place(journal)[0]

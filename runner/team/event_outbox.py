@@ -7,11 +7,15 @@ is over was perhaps tried again while nobody looked.
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, or_, select, text
+from sqlalchemy.exc import SQLAlchemyError
 
+from runner.errors import ExitCode, RunnerError
 from runner.team.build_state import ENDS
 from runner.team.event_rows import find_last_seq
 from runner.team.tables import builds, events
@@ -19,18 +23,76 @@ from runner.team.tables import builds, events
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from sqlalchemy import Connection
+
     from runner.team.store_engine import Store
 
+_TURN = int.from_bytes(b"runner", "big")
+"""The key of the lock, which is the database's."""
 _AT_ONCE = 500
 _ALL_EVERY = 600.0
 """Seconds from one look at all builds to the next."""
 
 
+class DeliveryTurn:
+    """One process at a time, on any machine, tells the events of a store; any thread may ask.
+
+    In PostgreSQL it is a lock of a connection, which goes with it however its process ends. A file
+    of SQLite serves one machine, where the lock beside the cursors is enough.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._stack = ExitStack()
+        self._held: Connection | None = None
+
+    def require(self) -> None:
+        """Have it, or raise RunnerError, exit 6, while somebody else has; StoreAwayError."""
+        if self._store.is_sqlite:
+            return
+        with self._lock:
+            if not self._is_mine():
+                raise RunnerError(
+                    "another process delivers the events of this store already",
+                    where=self._store.shown,
+                    hint="one is enough; where it is: pg_locks with pg_stat_activity",
+                    code=ExitCode.CONFLICT,
+                )
+
+    def _is_mine(self) -> bool:
+        if self._held is not None:
+            try:
+                self._held.execute(text("SELECT 1"))
+            except SQLAlchemyError:  # the connection is gone, and the lock with it
+                self._let_go()
+            else:
+                return True
+        with ExitStack() as stack:
+            held = stack.enter_context(self._store.hold())
+            # Of the session, not of a transaction: none stays open (PostgreSQL, 13.3.5).
+            if not held.execute(text(f"SELECT pg_try_advisory_lock({_TURN})")).scalar():
+                return False
+            self._held, self._stack = held, stack.pop_all()
+        return True
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.invalidate()  # a pool would keep it, and the lock with it
+        self._stack.close()
+
+    def close(self) -> None:
+        """Let others have it."""
+        with self._lock:
+            self._let_go()
+
+
 class StoredEvents:
     """The events of an open store; of one build alone where it is named."""
 
-    def __init__(self, store: Store, build: str = "") -> None:
-        self._store, self._build = store, build
+    def __init__(self, store: Store, build: str = "", turn: DeliveryTurn | None = None) -> None:
+        self._store, self._build, self._turn = store, build, turn
         self._open: dict[str, str] = {}
         self._newest = ""
         self._looked = 0.0
@@ -40,6 +102,7 @@ class StoredEvents:
 
         `reached` says how far the build's own events were told.
         """
+        self.require_turn()
         if not self._looked or time.monotonic() - self._looked > _ALL_EVERY:
             self._looked = time.monotonic()
             self._open |= dict(self._find_behind(reached))
@@ -47,6 +110,11 @@ class StoredEvents:
         chosen = dict(sorted({**self._open, **found}.items()))
         self._open = found  # those that were over get this one look more
         return list(chosen.items())
+
+    def require_turn(self) -> None:
+        """Raise RunnerError where another process tells them, on whichever machine."""
+        if self._turn is not None:
+            self._turn.require()
 
     def look_again(self) -> None:
         """Something was not told to its end: the next look is at all builds."""

@@ -59,6 +59,7 @@ def test_all_of_it_is_published_by_one_push_and_the_persons_branch_follows(team,
     code, said = ended(building)
     assert code == 0, said
     assert "on branch unpublished/main; main follows once all is published" in said
+    assert f"published: main of origin is at {first.head[:12]}" in said
     assert team.landings == ["TASK-001", "TASK-002"]
     assert branch_of(first) == "main"
     assert first.head == team.at("main")
@@ -195,7 +196,7 @@ def test_a_persons_branch_with_commits_of_its_own_is_left_to_them(team, gate):
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
-    assert "published; main here has commits that are not published" in said
+    assert "note: main here has commits that are not published" in said
     assert team.landings == ["TASK-001", "TASK-002"]
     assert (branch_of(first), first.git("rev-parse", "main")) == (APART, own)
 

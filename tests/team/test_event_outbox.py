@@ -2,11 +2,15 @@
 
 import json
 
+import pytest
+from crew import wait_until
+from sqlalchemy import text
 from store_build import a_store, new_database
 
+from runner.errors import ExitCode, RunnerError
 from runner.outward.outbox import Positions, StoreOutbox
 from runner.team.build_queue import Wanted, cancel_build, find_build, queue_build, retry_build
-from runner.team.event_outbox import StoredEvents
+from runner.team.event_outbox import DeliveryTurn, StoredEvents
 from runner.team.event_rows import add_lines, note_event
 from runner.team.repository_list import Registered
 
@@ -51,6 +55,40 @@ def test_every_event_comes_once_and_the_builds_own_last(store):
     with store.write() as connection:
         note_event(connection, second.id, "build.claimed")
     assert told(outbox, positions) == [(second.id, 2)]
+
+
+def test_one_process_at_a_time_tells_the_events_of_a_store_on_any_machine(postgres):
+    address = new_database(postgres)
+    with a_store(address) as mine, a_store(address) as theirs:
+        made = a_build(mine)
+        first, second = DeliveryTurn(mine), DeliveryTurn(theirs)
+        ours = StoreOutbox(StoredEvents(mine, turn=first))
+        other = StoreOutbox(StoredEvents(theirs, turn=second))
+        positions, behind = Positions({}), Positions({})
+        assert told(ours, positions) == [(made.id, 1)]
+        with pytest.raises(RunnerError, match="another process delivers") as refused:
+            told(other, behind)
+        assert refused.value.code is ExitCode.CONFLICT
+        with theirs.write() as connection:  # the first one's connection is cut off
+            others = "pid <> pg_backend_pid() AND datname = current_database()"
+            connection.execute(
+                text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+            )
+        wait_until(lambda: has_turn(second))
+        with pytest.raises(RunnerError, match="another process delivers"):
+            told(ours, positions)
+        second.close()
+        assert told(ours, positions) == []
+        first.close()
+        first.close()
+
+
+def has_turn(turn):
+    try:
+        turn.require()
+    except RunnerError:
+        return False
+    return True
 
 
 def test_a_build_that_ends_between_two_looks_is_told_to_its_end(store):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.app.prove.verify_tree import verify_at_end
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,13 +59,13 @@ def _take_in(
     try:
         tip = lease.look_again()
         if end_lease.join(repository, lease.name, lease.branch, tip):
-            say(f"{lease.name} has moved: merged {tip[:12]}, and proven together with it")
+            say(f"{display(lease.name)} has moved: merged {tip[:12]}, and proven together with it")
         is_merged = end_lease.has_merges(repository, tip)
     except RunnerError as error:
         say(f"note: {error.message}; nothing is published. hint: {error.hint}")
         return frozenset({error.code}), False
     if plan.read_bytes() != before:
-        say(f"note: the plan in {lease.name} is another one by now: run again to build it")
+        say(f"note: the plan in {display(lease.name)} is another one by now: run again to build it")
         return frozenset({ExitCode.CONFLICT}), False
     return frozenset(), is_merged
 
@@ -85,6 +86,8 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
     except RunnerError as error:
         say(f"note: {error.message}; what is done is on {here.branch}. hint: {error.hint}")
         return ExitCode.CONFLICT
+    whose = f"{display(lease.branch)} of {display(lease.name)}"
+    say(f"published: {whose} is at {(here.commit or '')[:12]}")
     if why := end_lease.go_home(session.repository):
-        say(f"note: published; {why}")
+        say(f"note: {why}")
     return code

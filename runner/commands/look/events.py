@@ -8,7 +8,8 @@ import re
 import sys
 import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,10 +147,14 @@ def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[S
     settings = team_store.read_settings(environ)
     delivery_process.require_doors(settings)
     with team_store.open_team(given, environ) as store:
-        stored = event_outbox.StoredEvents
-        works = open_works(settings, environ, lambda: StoreOutbox(stored(store)), None)
+        turn = event_outbox.DeliveryTurn(store)
+        stored = partial(event_outbox.StoredEvents, store, turn=turn)
+        works = open_works(settings, environ, lambda: StoreOutbox(stored()), None)
         cursors = delivery_process.cursors_path(state, store.address)
-        yield delivery_process.Source(works, cursors, lambda: True)
+        with closing(turn):
+            if given.deliver:
+                turn.require()
+            yield delivery_process.Source(works, cursors, lambda: True)
 
 
 def _describe_door(row: Mapping[str, object]) -> str:
