@@ -90,8 +90,8 @@ class Builder(Protocol):
     def approve(self, draft: DraftProposed, by: str) -> None:
         """Put the plan that waits into the plan of the repository."""
 
-    def reject(self, draft: DraftProposed, reason: str) -> Ended:
-        """Refuse it, and draft the wish anew."""
+    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
+        """Refuse it, and draft the wish anew; what was said at a `place` is done once."""
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of a plan that nobody has let run here yet."""

@@ -18,7 +18,9 @@ from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.builder import BuildFacts, Ended, TaskRow
 from runner.errors import ExitCode, RunnerError
+from runner.journal.draft_events import DraftReviewed
 from runner.journal.lock import RunLock
+from runner.journal.read_journal import read_journal
 from runner.lazy_module import lazy_module
 from runner.model import Status, Verdict
 from runner.plan.document import read_plan
@@ -55,6 +57,7 @@ else:
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
+_REVIEWS = frozenset({"draft.reviewed"})
 _WISH = "issue.md"
 _CLONE = "repository"
 _SAID = 4000
@@ -165,8 +168,16 @@ class IssueClone:
             raise RunnerError(f"{named} is another one by now", hint="read it again")
         approve_draft(project, named, by, f"tracker by {by}")
 
-    def reject(self, draft: DraftProposed, reason: str) -> Ended:
-        """`runner reject`, which drafts anew."""
+    def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
+        """`runner reject`, which drafts anew.
+
+        Whoever drafts may answer with the same bytes: a refusal that the journal has from this
+        place was done before a crash, and would refuse them again and again.
+        """
+        if place:
+            reason = f"{reason} ({place})"
+            if _is_refused_for(find_journal(self.folder), reason):
+                return Ended(ExitCode.OK, "")
         # One word with `=`: a person's reason may begin with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
@@ -279,6 +290,18 @@ def _read_section(project: Project, task: str) -> bytes:
 
 def _read_place(project: Project) -> str:
     return draft_checks.Target.of(project).path
+
+
+def _is_refused_for(journal: Path, reason: str) -> bool:
+    if not journal.is_file():
+        return False
+    said = (record.event for record in read_journal(journal, wanted=_REVIEWS))
+    # Its end tells the place: what stands before it may be cut or redacted.
+    place = reason.rpartition(" (")[2]
+    return any(
+        isinstance(one, DraftReviewed) and not one.approved and one.reason.endswith(f" ({place}")
+        for one in said
+    )
 
 
 def _find_artifacts(project: Project) -> str:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from runner.journal.draft_events import DraftProposed
 
 
-def refuse_plan(desk: IssueDesk, draft: DraftProposed, reason: str, by: str) -> None:
+def refuse_plan(
+    desk: IssueDesk, draft: DraftProposed, reason: str, by: str, place: str = ""
+) -> None:
     """Have another plan written."""
-    ended = desk.builder.reject(draft, reason)
+    ended = desk.builder.reject(draft, reason, place)
     if ended.code == ExitCode.INTERRUPTED:
         raise StoppedError
     history = write_history(desk.memory, f"DRAFT-{draft.number} was refused by {by}: {reason}")
@@ -104,7 +106,7 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
         desk.memory = desk.memory._replace(handed=format_used_up(LIMIT, "plans", desk.trigger))
         return format_used_up(LIMIT, "plans", desk.trigger)
     desk.show(Stage.PLANNING)
-    refuse_plan(desk, draft, command.text, command.author)
+    refuse_plan(desk, draft, command.text, command.author, command.place)
     return f"The plan was refused by {command.author}, and another one was asked for."
 
 

@@ -19,6 +19,7 @@ class FakeBuilder:
         self.ready = False
         self.verdicts = []
         self.stays, self.retired = "", []
+        self.refused = []
 
     def has_wish(self):
         return bool(self.wish)
@@ -55,7 +56,10 @@ class FakeBuilder:
             self.done.append(f"approve {draft.number} by {by}")
         self.facts = replace(self.facts, draft=None, tasks=(replace(ROW, status=Status.PENDING),))
 
-    def reject(self, draft, reason):
+    def reject(self, draft, reason, place=""):
+        if place and place in self.refused:
+            return Ended(0, "")
+        self.refused.append(place)
         return self._propose(reason)
 
     def review(self, draft):

@@ -4,6 +4,10 @@ from clone_place import Place
 from shop import BASE
 from workplace import a_task
 
+from runner.bridge.issue_clone import find_journal
+from runner.journal.draft_events import DraftProposed, DraftReviewed
+from runner.journal.log import Journal
+
 
 def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(workplace, tmp_path):
     place = Place(workplace, tmp_path).prepare()
@@ -13,6 +17,16 @@ def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(wo
     assert plan.count("as TSV, with dates (comment 5)") == 1
     assert place.clone.change("TASK-007", wish).code == 0
     assert (place.clone.place / "TASK-GRAPH.md").read_text() == plan
+
+
+def test_a_refusal_that_the_journal_has_is_not_done_again(workplace, tmp_path):
+    """As when a kill came before it was told: the next draft may have the same bytes."""
+    place = Place(workplace, tmp_path).prepare()
+    draft = DraftProposed(1, "TASK-GRAPH.md", "text", "sha256:" + "a" * 64, (), "")
+    with Journal.open(find_journal(place.clone.folder), run="a") as journal:
+        journal.append(DraftReviewed(1, draft.digest, approved=False, reason="plainer (comment 7)"))
+    assert place.clone.reject(draft, "plainer", "comment 7").code == 0
+    assert "DRAFT-1" in place.clone.reject(draft, "plainer", "comment 70").said
 
 
 def test_the_same_words_to_two_tasks_are_asked_of_both(workplace, tmp_path):

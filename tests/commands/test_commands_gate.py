@@ -480,4 +480,22 @@ def test_a_test_that_fails_without_the_others_is_no_break(ground):
     change(ground, {"shop/cart.py": CART.replace("sum(", "0 + sum(")}, branch="pr")
     said = gate(ground, "--json")
     assert said.code == 0, said.out
-    assert "is not known to pass without the other tests" in said.json["whole"]
+    assert "fails on the base, too, without the other tests" in said.json["whole"]
+
+
+def test_a_test_that_passes_alone_only_under_a_maps_instruments_is_no_break(ground, tmp_path):
+    """As one does that asks what else is loaded, where the tool that counts lines loads it."""
+    asks = "import os, sys\nfrom shop.cart import total\n\n\ndef test_cart():\n"
+    asks += "    assert total([1]) == 10\n"
+    asks += "    assert {'PYTEST_LAST', 'multiprocessing'} & {*os.environ, *sys.modules}\n"
+    first = "import os, shop.other\n\n\ndef test_first():\n    os.environ['PYTEST_LAST'] = '1'\n"
+    a_shop(ground, {**FILES, "tests/test_a.py": first, "tests/test_cart.py": asks})
+    file = tmp_path / "map.json"
+    change(ground, {"shop/cart.py": CART.replace("sum(", "0 + sum(")}, branch="pr")
+    ground.git("switch", "-q", "main")
+    assert gate(ground, "--record", "--map", str(file)).code == 0
+    assert "tests/test_cart.py" in json.loads(file.read_text())["files"]
+    ground.git("switch", "-q", "pr")
+    said = gate(ground, "--json", "--map", str(file))
+    assert said.code == 0, said.out
+    assert "fails on the base, too, without the other tests" in said.json["whole"]

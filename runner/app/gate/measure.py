@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.change.impact_question import evaluate_impact
 from runner.app.gate.pull_request import PullRequest, find_changes, open_pull_request
+from runner.app.gate.select_tests import name_all, select
 from runner.app.gate.test_map import FILE, keep_in, load_map, make_map, write_map
 from runner.app.gate.test_suite import (
     TESTS,
@@ -22,24 +22,22 @@ from runner.app.gate.test_suite import (
 )
 from runner.app.prove.prove_tree import Snapshot, prove_snapshot
 from runner.errors import ExitCode
-from runner.impact.answer import Affected, Answer, Kind, Why, Width
+from runner.impact.answer import Affected, Kind, Why
 from runner.impact.inputs import knowledge_of
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
-from runner.plan.document import read_plan
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.merge import MergeResult
 from runner.run.regressions.reached_contracts import past_of
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from runner.app.gate.test_suite import TestSuite
     from runner.app.prove.prove_tree import Reproven
-    from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
     from runner.model import Task, TestContract
     from runner.project import Project
@@ -145,15 +143,13 @@ class Gate:
                 why = "it was asked for"
             if why:
                 selected = self._select_all(suite, why, selected)
-            ids = (id_ for one in selected for id_ in one.contracts)
-            alone = {id_ for id_ in ids if knowledge.observed.of(TESTS, id_)}
             met = self._find_meeting(found, knowledge, suite, selected)
         result = GateResult(found, suite, selected, why, notes=tuple(notes), whole_seconds=seconds)
         if not selected or met:
             return replace(result, skipped=met or "no test is known that it reaches")
         start = effects.monotonic()
         ran = self._run(suite, merged, selected, whole=bool(why))
-        if not (suite.plan or why) and (why := _explain_doubt(ran, alone)):
+        if not (suite.plan or why) and (why := self._explain_doubt(found, suite, selected, ran)):
             start = effects.monotonic()  # of everything alone: what the part took is not told
             result = replace(result, whole=why)
             ran = self._run(suite, merged, (), whole=True)
@@ -206,8 +202,8 @@ class Gate:
             return ""  # nobody can say how it moved: everything selected runs
         moved = tuple(find_changes(self.repository, old, found.merge.base))
         other = replace(found, changes=moved, prose=frozenset())
-        theirs = _name_all(select(other, knowledge, suite)[0])
-        if theirs & _name_all(selected):
+        theirs = name_all(select(other, knowledge, suite)[0])
+        if theirs & name_all(selected):
             return ""
         return "what landed on the base since reaches none of its tests"
 
@@ -243,6 +239,38 @@ class Gate:
                 task = replace(task, test_contracts=made)
             wanted = tuple((task, one.id) for one in task.test_contracts)
         return self._prove(commit, wanted)
+
+    def _explain_doubt(
+        self,
+        found: PullRequest,
+        suite: TestSuite,
+        selected: Sequence[Affected],
+        ran: Sequence[Reproven],
+    ) -> str:
+        """Why what a part of the tests said is not the answer; empty where it is.
+
+        Some tests fail without others before them, and may pass alone under the instruments that a
+        map is made with. So what failed counts only if it passes in the very same part on the base.
+        """
+        if any(one.ran_no_test for one in ran):
+            return "what was selected ran no test"
+        if not any(one.failed for one in ran):
+            return ""
+        failing = {test for one in ran for test in one.failing}
+        base = found.merge.base
+        there = frozenset(self.repository.list_tree(base))
+        if not failing or not {one.partition("::")[0] for one in failing} <= there:
+            return "what failed in a part is not known to pass without the other tests"
+        self.say("something failed: the same tests on the base say whether they need others")
+        same = [
+            replace(one, contracts=tuple(id_ for id_ in one.contracts if id_ in there))
+            for one in selected
+        ]
+        before = self._run(suite, base, same, whole=False)
+        failed_before = {test for one in before for test in one.failing}
+        if failing & failed_before or any(one.failed and not one.failing for one in before):
+            return "what failed in a part fails on the base, too, without the other tests"
+        return ""
 
     def _prove(
         self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False
@@ -286,97 +314,6 @@ class Gate:
         left = len(single) - len(made.files)
         notes = (f"{plural(left, 'file')} of tests left out: imports answer for them",)
         return replace(result, notes=notes if left else ()), len(made.files)
-
-
-# --- selection ------------------------------------------------------------------------
-
-
-def select(
-    found: PullRequest, knowledge: Knowledge, suite: TestSuite
-) -> tuple[tuple[Affected, ...], str]:
-    """Whom the change may affect, and why that has to be everything; empty where it has not.
-
-    What nobody can decide counts, but for files that only people read.
-    """
-    firm = [one for one in found.changes if one.path not in found.prose]
-    read = [one for one in found.changes if one.path in found.prose]
-    answers = [
-        evaluate_impact(firm, knowledge, Width(conservative=True)),
-        evaluate_impact(read, knowledge, Width()),
-    ]
-    if suite.plan:
-        answers.append(Answer(tuple(_find_edited(found.changes, suite))))
-    selected = _unite(one for answer in answers for one in answer.affected)
-    return selected, found.whole or _find_undecided(selected, suite)
-
-
-def _explain_doubt(ran: Sequence[Reproven], alone: Collection[str]) -> str:
-    """Why what a part of the tests said is not the answer; empty where it is.
-
-    Some tests fail without others before them. Those in files that passed `alone` on the base do
-    not: of all others everything together says whether they fail.
-    """
-    if any(one.ran_no_test for one in ran):
-        return "what was selected ran no test"
-    failing = [test.partition("::")[0] for one in ran for test in one.failing]
-    if not any(one.failed for one in ran) or (failing and {*failing} <= {*alone}):
-        return ""
-    return "what failed in a part is not known to pass without the other tests"
-
-
-def _find_undecided(selected: Sequence[Affected], suite: TestSuite) -> str:
-    """What reached everything only since nobody can say whom it reaches."""
-    if not suite.tasks or {task.id for task in suite.tasks} - {one.task for one in selected}:
-        return ""
-    whys = [next(_undecided(one.reasons), None) for one in selected]
-    return whys[0].text if whys and whys[0] and all(whys) else ""
-
-
-def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
-    return (why for why in reasons if why.kind is Kind.UNDECIDED)
-
-
-def _find_edited(changes: Iterable[Changed], suite: TestSuite) -> Iterator[Affected]:
-    """Tasks of which the pull request changes what is asked, or how it is proven."""
-    plan = next((one for one in changes if one.path == suite.plan), None)
-    if plan is None:
-        return
-    was = {task.id: task for task in read_plan(plan.before or b"", suite.plan).tasks}
-    for task in suite.tasks:
-        before = was.get(task.id)
-        if before is None or before.spec != task.spec or before.status is not task.status:
-            text = f"the section of {task.id} is changed"
-            why = Why(Kind.TEST, suite.plan, task.line, text)
-            ids = tuple(one.id for one in task.test_contracts)
-            yield Affected(task.id, ids, (why,))
-
-
-def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
-    """One entry a task, all its contracts and reasons together, in the order they came."""
-    found: dict[str, Affected] = {}
-    for one in every:
-        known = found.get(one.task)
-        if known is None:
-            found[one.task] = one
-            continue
-        tests, more = dict(known.tests), dict(one.tests)
-        partial = {
-            name: tuple(sorted({*tests.get(name, ()), *more.get(name, ())}))
-            for name in {*tests, *more}
-            if (name in tests or name not in known.contracts)
-            and (name in more or name not in one.contracts)
-        }
-        found[one.task] = Affected(
-            one.task,
-            tuple(dict.fromkeys((*known.contracts, *one.contracts))),
-            tuple(dict.fromkeys((*known.reasons, *one.reasons))),
-            tuple(sorted(partial.items())),
-        )
-    return tuple(found.values())
-
-
-def _name_all(selected: Iterable[Affected]) -> frozenset[tuple[str, str]]:
-    return frozenset((one.task, id_) for one in selected for id_ in one.contracts)
 
 
 def _join(suite: TestSuite, selected: Sequence[Affected]) -> Iterator[TestContract]:
