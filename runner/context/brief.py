@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.context import sections
 from runner.context.gather import GatheredContext
 from runner.context.visibility import CHARACTERS_A_TOKEN, Bounds
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from runner.context import sections
     from runner.context.patterns import MatchedPattern
     from runner.context.sections import Section
     from runner.context.skills import Skill
     from runner.journal.task_state import Try
     from runner.model import Finding, GateSpec, Task
+else:
+    sections = lazy_module("runner.context.sections")
 
 _ALL_FINDINGS = 2
 """After so many failed attempts only what still refuses is told."""

@@ -6,7 +6,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
+    from runner.gates import failed_bounds
+    from runner.gates.failed_bounds import Bounds
     from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from runner.process.supervise import Course
 else:
     other_trees = lazy_module("runner.process.other_trees")
+    failed_bounds = lazy_module("runner.gates.failed_bounds")
 
 
 INTEGRITY = "integrity"
@@ -264,13 +266,17 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
         case Ended.IDLE | Ended.HARD:
             return f"allow it more time: Timeout in the task, or {longer} in the settings"
         case _:
-            held = find_met_bound(ran.tail, ran.exit, _bounds(check, bench)) if bench else ""
+            held = (
+                failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, bench))
+                if bench
+                else ""
+            )
             return held or f"run it yourself: {redact(check.command)}"
 
 
 def _bounds(check: Check, bench: GateContext) -> Bounds:
     place, limits = bench.place, check.limits
-    return Bounds(
+    return failed_bounds.Bounds(
         enclosed=bench.sandbox.encloses,
         network=check.network,
         asked=_network_of(check, bench),

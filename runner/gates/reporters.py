@@ -20,10 +20,10 @@ from runner import effects
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.coverage.instrument import make_empty
-from runner.gates.node_hook import PRELOAD
 from runner.gates.shim import own_folder
 from runner.gates.test_reports import read_told
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.process.tools import which
 
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from runner.gates import node_hook
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import Told
     from runner.process.base import Place, Ran
+else:
+    node_hook = lazy_module("runner.gates.node_hook")
 
 
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
@@ -175,7 +178,7 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     """
     folder = own_folder(place.box, _HOOKS)
     programs = own_folder(place.box, _HOOKS, "bin")
-    _put(folder / "report.cjs", PRELOAD.encode(), 0o644)
+    _put(folder / "report.cjs", node_hook.PRELOAD.encode(), 0o644)
     for tool in _TOOLS:
         real = which(tool, environment)
         if real is not None and not real.is_relative_to(programs):

@@ -7,25 +7,28 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.classes import Classes
 from runner.impact.exposure import find_exposure
-from runner.impact.kept_results import find_sharers
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in
 from runner.impact.readers import Readers
 from runner.impact.reasons import Proven
 from runner.impact.units import parts_of
 from runner.languages.registry import is_written_in
+from runner.lazy_module import lazy_module
 from runner.model import Observed, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from runner.impact import classes, kept_results
     from runner.impact.change import Changed
     from runner.impact.python_blocks import Block
     from runner.impact.readers import Reader
     from runner.impact.store import Store
     from runner.impact.units import Parts
     from runner.model import Digest
+else:
+    kept_results = lazy_module("runner.impact.kept_results")
+    classes = lazy_module("runner.impact.classes")
 
 
 _OTHERS = "regression:"
@@ -118,7 +121,7 @@ class Observations:
         rows = self.at(change.path)
         contracts = dict.fromkeys(Proven(seen.task, seen.row.contract) for seen in rows)
         few = narrow_contracts(change, contracts, self.of, before)
-        sharers = find_sharers(change, contracts, self.of, before)
+        sharers = kept_results.find_sharers(change, contracts, self.of, before)
         return [
             seen
             for seen in rows
@@ -284,7 +287,7 @@ def narrow_contracts(
         data = before if path == change.path else content(path)
         return None if data is None else parts_of(data)
 
-    exposure = find_exposure(change, Classes(read))
+    exposure = find_exposure(change, classes.Classes(read))
     old, new = read(change.path), parts_of(after)
     if exposure is None or old is None or new is None:
         return {}

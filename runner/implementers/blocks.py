@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import CHECK, Said
 from runner.implementers.command import decisions_in, failure, nth_bench, output_of, work
-from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.brief import Brief
+    from runner.implementers import unified_diff
     from runner.implementers.base import ImplementerContext
     from runner.model import Block, Decision, Task
     from runner.process.base import Place
+else:
+    unified_diff = lazy_module("runner.implementers.unified_diff")
 
 NAME = "blocks"
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755
@@ -106,8 +109,8 @@ def _patch(block: Block, tree: Path) -> Finding | None:
     before = read_beneath(tree, block.path)
     diff = block.text.encode("utf-8", "surrogateescape")
     try:
-        after = apply_patch(before, diff, block.path)
-    except DoesNotApplyError as error:
+        after = unified_diff.apply_patch(before, diff, block.path)
+    except unified_diff.DoesNotApplyError as error:
         said = error.message
         if error.patch_line and block.line:
             said += f" (line {block.line + error.patch_line} of the plan)"

@@ -6,21 +6,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
 from runner.plan.body import Body, read_body
 from runner.plan.diagnostic import Problem
-from runner.plan.edit_spans import status_span
 from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
-from runner.plan.near_misses import (
-    find_near_misses,
-    has_fields,
-    tell_title_marks,
-    unknown_severity,
-)
 from runner.plan.source import Run, Source, body_start
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
 from runner.plan.values import Complaint
@@ -28,9 +22,13 @@ from runner.plan.values import Complaint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from runner.plan import edit_spans, near_misses
     from runner.plan.fields import Field
     from runner.plan.markdown import Piece
     from runner.plan.status import StatusSpan
+else:
+    near_misses = lazy_module("runner.plan.near_misses")
+    edit_spans = lazy_module("runner.plan.edit_spans")
 
 _NO_BUDGET = Budget()
 
@@ -131,7 +129,7 @@ def task_heading(
         return heading
     below = nodes[index + 1 : _next_heading(nodes, index + 1)]
     is_numbered = node.text[:1].isdigit()
-    is_task = (is_numbered or heading.certain) and has_fields(below, source)
+    is_task = (is_numbered or heading.certain) and near_misses.has_fields(below, source)
     if not is_task and not is_numbered:
         is_task = any(field.key == "status" for field in read_body(below, source).fields)
     return heading if is_task else None
@@ -219,11 +217,11 @@ class _Maker:
         read = schema.validate(fields, around)
         for complaint in (*body.complaints, *read.complaints):
             self._complain(complaint)
-        for told in find_near_misses(below, body, self.source):
+        for told in near_misses.find_near_misses(below, body, self.source):
             self._complain(*told)
         column = max(self.source.lines[node.start].find(node.text[:1]), 0)
         head = Run(node.text, node.start, column)
-        for told in tell_title_marks(heading.title, head, fields.keys()):
+        for told in near_misses.tell_title_marks(heading.title, head, fields.keys()):
             self._complain(*told)
         self._covered.update(one.start for one in (node, *below))
         values = dict(read.values)
@@ -234,7 +232,7 @@ class _Maker:
             self._complain(_long_title(node, heading), Severity.WARNING)
         title = " ".join(plain(heading.title).split())
         self.tasks.append(make_task(heading.id, title, line, body, values))
-        self.spans.append(status_span(node, below, body, self.source))
+        self.spans.append(edit_spans.status_span(node, below, body, self.source))
         self.written.extend(
             Written(heading.id, said.kind, said.text, said.line + self.source.first_line)
             for said in body.said
@@ -265,7 +263,7 @@ class _Maker:
         near = field_names.suggest_name(field.name.text)
         hint = f'did you mean "{near}"?' if near else "it is kept, but nothing reads it"
         complaint = _about(field, f'unknown field "{field.name.text}"', hint)
-        self._complain(complaint, unknown_severity(field, given))
+        self._complain(complaint, near_misses.unknown_severity(field, given))
 
     def add_notes(self, nodes: Sequence[Node]) -> None:
         """The title, and headings that look like tasks but are none."""
@@ -277,7 +275,7 @@ class _Maker:
             if node.level == 1 and not self.title:
                 self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
             below = nodes[index + 1 : _next_heading(nodes, index + 1)]
-            has_lost = node.start not in self._covered and has_fields(
+            has_lost = node.start not in self._covered and near_misses.has_fields(
                 below, self.source, of_a_task=True
             )
             if heading and heading.certain:
@@ -285,7 +283,7 @@ class _Maker:
                 self._complain(_no_task(node, heading, self.source), severity)
             elif near := nearly_named(node.text, self.reader.prefixes):
                 is_struck = node.text.startswith("~~")
-                is_lost = has_fields(below, self.source) and not is_struck
+                is_lost = near_misses.has_fields(below, self.source) and not is_struck
                 severity = Severity.ERROR if is_lost else Severity.WARNING
                 self._complain(_named_otherwise(node, near, self.source), severity)
             elif has_lost:

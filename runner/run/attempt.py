@@ -11,6 +11,7 @@ from runner import effects
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.implementers.base import ImplementerContext, Mode, Said
+from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
@@ -18,7 +19,6 @@ from runner.repo.proposal_bounds import ProposalError
 from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
-from runner.run.planned import plan_session
 from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from runner.journal.events import Event as Happening
     from runner.model import Change
     from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.planned import plan_session
+else:
+    plan_session = lazy_module("runner.run.planned.plan_session")
 
 
 def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:

@@ -15,10 +15,10 @@ from runner.journal.events import (
     TaskDone,
     TaskLanded,
 )
-from runner.journal.evidence import parse_unproven, proofs_told
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import HistoryMoved, HistoryMoving
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Spec
 from runner.repo.trailers import format_checked
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from runner.journal import evidence
     from runner.journal.events import Record
     from runner.model import Decision
     from runner.repo.landed_commits import LandedCommit
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
     from runner.writes.log import WriteLog
+else:
+    evidence = lazy_module("runner.journal.evidence")
 
 
 WANTED = frozenset(
@@ -191,8 +194,8 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
                 verified=True,
                 source="recovery",
                 note="its commit is in this branch",
-                proofs=tuple(proofs_told(commit.trailers.get("Proof", ()))),
-                unproven=parse_unproven(commit.trailers.get("Grade", ())),
+                proofs=tuple(evidence.proofs_told(commit.trailers.get("Proof", ()))),
+                unproven=evidence.parse_unproven(commit.trailers.get("Grade", ())),
             )
             ledger.note(event, task=task, attempt=commit.attempt, durable=True)
 

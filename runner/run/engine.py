@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import (
-    GateCompleted,
-    RunStuck,
-    TaskBlocked,
-)
+from runner.journal.events import GateCompleted, RunStuck, TaskBlocked
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.run.assignment import start_of
 from runner.run.exit_codes import codes_of
@@ -20,7 +17,6 @@ from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.outcomes import Came
-from runner.run.regressions.group_build import GroupBuild, Pace
 from runner.run.regressions.regression import find_approved_groups, victims_of
 from runner.run.review_queue import Waiting, release
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
@@ -38,9 +34,12 @@ if TYPE_CHECKING:
     from runner.run.limits.deadlines import Deadline
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
+    from runner.run.regressions import group_build
     from runner.run.regressions.early_cutoff import EarlyCutoff
     from runner.run.resource_locks import ResourceLocks
     from runner.run.workers import Message, WorkerPool
+else:
+    group_build = lazy_module("runner.run.regressions.group_build")
 
 
 _TURN = 0.25
@@ -107,9 +106,11 @@ class Engine:
         """First what a person approved together: a held change and the tasks that it breaks."""
         held = self.preparation.regressive
         for group in find_approved_groups(self.tasks, held, self.ledger.state):
-            pace = Pace(self._hours, lambda: self._hear(self._word()))
+            pace = group_build.Pace(self._hours, lambda: self._hear(self._word()))
             lander = self.settlement.lander
-            joint = GroupBuild(self.preparation, self.settlement, lander, self._work, pace)
+            joint = group_build.GroupBuild(
+                self.preparation, self.settlement, lander, self._work, pace
+            )
             self._halted = not joint.build(group) or self._halted
             for task in group:
                 self._say(task.id)

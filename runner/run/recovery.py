@@ -11,7 +11,7 @@ from runner.journal.events import (
     TaskDone,
     TaskReopened,
 )
-from runner.journal.evidence import parse_unproven, proofs_told
+from runner.lazy_module import lazy_module
 from runner.model import Reason, Spec, Status
 from runner.run.dependents import fields_since
 from runner.run.landing import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from runner.journal import evidence
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
     from runner.run.older_text import PlanFile
+else:
+    evidence = lazy_module("runner.journal.evidence")
 
 
 def recover(lander: Lander, ledger: JournalWriter) -> str:
@@ -221,8 +224,8 @@ def _landings(
             # could revert, or whose files could be asked.
             sha = "" if commit.checked else commit.commit
             is_about_it = not commit.checked or _can_say(repository, commit.commit)
-            proofs = tuple(proofs_told(commit.trailers.get("Proof", ())))
-            unproven = parse_unproven(commit.trailers.get("Grade", ()))
+            proofs = tuple(evidence.proofs_told(commit.trailers.get("Proof", ())))
+            unproven = evidence.parse_unproven(commit.trailers.get("Grade", ()))
             found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
         if len(found) == len(wanted):
             break

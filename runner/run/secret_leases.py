@@ -16,8 +16,8 @@ from runner.errors import RunnerError
 from runner.journal.log import Journal
 from runner.journal.operation_events import SecretLeased, SecretReturned
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Reason
-from runner.process.secret_command import ask_for_secret
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from runner.config.values import SecretSource
     from runner.gates.regression import Suspects
     from runner.model import Task
+    from runner.process import secret_command
     from runner.run.assignment import Assignment, TellOfSecrets, WorkerContext
+else:
+    secret_command = lazy_module("runner.process.secret_command")
 
 JOURNAL = "artifacts/build/journal.jsonl"
 
@@ -87,7 +90,7 @@ class SecretLeases:
         now = effects.monotonic()
         if known is not None and now < known.over:
             return known.value
-        answer = ask_for_secret(source.command, self.root, self.environ, cancelled)
+        answer = secret_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
         if answer.trouble:
             raise LeaseError(
                 f"the secret {source.name} is not to be had: {answer.trouble}",

@@ -10,26 +10,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from runner.app.write.workplace import Workplace
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.tools import NOT_FOUND, run_interactive
 from runner.run.review import Answer, Said, Spot
 from runner.secrets.redact import redact
-from runner.terminal.single_key import read_key, read_line
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from runner.app.write import workplace
     from runner.model import Change, Finding, Task
     from runner.report import diff_view
     from runner.report.console import Console
     from runner.run.review import Proposed
-    from runner.terminal import paging
+    from runner.terminal import paging, single_key
 else:
     diff_view = lazy_module("runner.report.diff_view")
     paging = lazy_module("runner.terminal.paging")
+    workplace = lazy_module("runner.app.write.workplace")
+    single_key = lazy_module("runner.terminal.single_key")
 
 REFUSED = "your edit was refused; the proposal stands"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"
@@ -64,7 +65,7 @@ class TerminalAsker:
             self._show(task, change, before, spot)
             while True:
                 question = _question(change, spot)
-                said = _key_of(read_key(question, self._meanwhile(spot)))
+                said = _key_of(single_key.read_key(question, self._meanwhile(spot)))
                 if said == "s":
                     self._show(task, change, before, spot)
                 if said == "?":
@@ -89,7 +90,11 @@ class TerminalAsker:
         with self._console.pause():
             if text:
                 paging.show(text, self._environ, sys.stderr)
-            ask = read_key if _KEYED.search(question) and "[y/N]" not in question else read_line
+            ask = (
+                single_key.read_key
+                if _KEYED.search(question) and "[y/N]" not in question
+                else single_key.read_line
+            )
             return (ask(question) or "").lower()
 
     def _answer(self, said: str, draft: Draft, spot: Spot) -> Said | None:
@@ -138,7 +143,7 @@ class TerminalAsker:
                 spot = Spot(place, len(one.changes))
                 self._show(one.task, change, one.before(change.path), spot)
         names = ", ".join(display(one.task.id) for one in others)
-        typed = read_key(f"apply these of {names}, and this one? [y]es or [n]o? ")
+        typed = single_key.read_key(f"apply these of {names}, and this one? [y]es or [n]o? ")
         if (typed or "").lower()[:1] != "y":
             return None
         seen = tuple((one.task.id, change) for one in others for change in one.changes)
@@ -221,7 +226,7 @@ class Draft:
             print(f"hint: {error.hint}", file=sys.stderr)
             return None
         self._text = content
-        found = Workplace.of(Path.cwd(), environ).find_secrets(content, self.change.path)
+        found = workplace.Workplace.of(Path.cwd(), environ).find_secrets(content, self.change.path)
         if not found:
             return content
         print(*format_findings(found), REFUSED, sep="\n", file=sys.stderr)
@@ -275,7 +280,7 @@ def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
 
 def read_reason() -> str:
     """Why a person says no; empty, which is said, where that is no reason for anybody."""
-    reason = read_line("why? ") or ""
+    reason = single_key.read_line("why? ") or ""
     if any(sign.isalnum() for sign in reason):
         return reason
     print(NO_REASON, file=sys.stderr)

@@ -18,18 +18,28 @@ import re
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from bandit.core import utils
-from bandit.core.meta_ast import BanditMetaAst
-from bandit.core.metrics import Metrics
-from bandit.core.node_visitor import BanditNodeVisitor
-
+from runner.lazy_module import LazyModule, lazy_module
 from runner.text.syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
 from runner.writes.sast_report import Issue
 from runner.writes.taint.findings import rank_issues
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandit.core import config, meta_ast, metrics, node_visitor, test_set, utils
+else:
+    config = lazy_module("bandit.core.config")
+    meta_ast = lazy_module("bandit.core.meta_ast")
+    metrics = lazy_module("bandit.core.metrics")
+    node_visitor = lazy_module("bandit.core.node_visitor")
+    test_set = lazy_module("bandit.core.test_set")
+    utils = lazy_module("bandit.core.utils")
 
 LARGEST = 512 << 10
 _BYTES_A_TURN = 16 << 10
@@ -126,16 +136,16 @@ def _rank(name: object) -> str:
 def _visitor(content: bytes, path: str, deadline: float) -> Any:
     visitor_class, tests = _bandit()
 
-    metrics = Metrics()
-    metrics.begin(path)
+    counted = metrics.Metrics()
+    counted.begin(path)
     visitor = visitor_class(
         path,
         io.BytesIO(content),
-        BanditMetaAst(),
+        meta_ast.BanditMetaAst(),
         tests,
         False,  # noqa: FBT003 - debug, in the order bandit has it
         {},
-        metrics,
+        counted,
     )
     visitor.deadline = deadline
     # With no `nosec` to honour, looking for one on every line of every node is for nothing.
@@ -159,17 +169,32 @@ def _load_bandit() -> tuple[Any, Any]:
     logging.getLogger("bandit").propagate = False
     said = warnings.formatwarning
     try:
-        with no_warnings():
-            from bandit.core.config import BanditConfig
-            from bandit.core.test_set import BanditTestSet
-
-            return _make_bounded_visitor(), BanditTestSet(BanditConfig())
+        with no_warnings(), _no_progress_bars():
+            return _make_bounded_visitor(), test_set.BanditTestSet(config.BanditConfig())
     finally:
         warnings.formatwarning = said  # bandit replaces it for the whole process
 
 
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """Keep bandit from loading rich's progress bars: 60 modules for what nothing here shows.
+
+    Its manager says `from rich import progress`, which takes what is there by that name; whoever
+    asks for the bars meanwhile gets them.
+    """
+    rich: Any = import_module("rich")
+    bars = LazyModule("rich.progress")
+    if not hasattr(rich, "progress"):
+        rich.progress = bars
+    try:
+        yield
+    finally:
+        if vars(rich).get("progress") is bars:
+            del rich.progress
+
+
 def _make_bounded_visitor() -> Any:
-    class BoundedVisitor(BanditNodeVisitor):  # type: ignore[misc] # bandit has no types
+    class BoundedVisitor(node_visitor.BanditNodeVisitor):  # type: ignore[misc] # bandit has no types
         """bandit's visitor with a deadline, and linear in the strings of one literal."""
 
         deadline = float("inf")

@@ -85,6 +85,22 @@ def test_a_landing_starts_no_git_but_the_two_that_make_the_slot_its_new_base(wor
     assert cost["journal"] + cost["fsync"] <= 16
 
 
+_MOST_GIT = 10
+"""Of a run of one task: configuration, status and index twice, a reader for the repository and for
+the slot, two to make the slot its base and to look at it, one for the history of landings."""
+_MOST_MODULES = 615
+
+
+def test_a_run_of_one_task_starts_few_gits_and_loads_few_modules(workplace):
+    words = ("run", "--trust", "--no-sandbox", "-q", "--review", "off", "--yes")
+    for number in (1, 2):
+        workplace.plan(a_task(f"TASK-00{number}", blocks={f"{number}.py": f"N = {number}\n"}))
+        code, happened, modules, _ = counted(workplace, *words)
+        assert code == 0
+    assert happened.count("git") <= _MOST_GIT
+    assert modules <= _MOST_MODULES
+
+
 @pytest.mark.parametrize(("words", "most"), [(("version",), 120), (("status",), 180)])
 def test_what_only_tells_loads_few_modules(workplace, words, most):
     workplace.plan(*in_row(2))

@@ -197,3 +197,23 @@ def test_importing_this_room_loads_no_scanner():
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert said.stdout == b"[]\n"
+
+
+_NO_BARS = """
+import sys
+from runner.writes.bandit_scan import scan
+found = scan(b"import pickle\\neval(input())\\n", "a.py", seconds=1.0)
+assert "B403" in {one.rule for one in found}, found
+assert "rich.progress" not in sys.modules
+import rich
+assert not hasattr(rich, "progress")
+from rich import progress
+assert progress.track([1]) and sys.modules["rich.progress"] is progress
+print(len([one for one in sys.modules if one.partition(".")[0] == "rich"]))
+"""
+
+
+def test_a_scan_loads_no_progress_bars_and_leaves_them_to_whoever_wants_some():
+    argv = [sys.executable, "-c", _NO_BARS]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.run_summary import facts_of, summary_of
-from runner.app.build.saved_file import SavedProposal, make_adopted
 from runner.app.build.session import Session
 from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
 from runner.app.build.types import BuildResult
-from runner.app.change.transaction import Transaction, require_readable
-from runner.app.prove.publish import Publisher, errand, publisher
 from runner.errors import ExitCode, RunnerError
 from runner.history.change import Change, plan_change, record_change
 from runner.history.changes_file import quote_of
-from runner.history.replay import plan_replay
 from runner.history.revert import take_back
 from runner.journal.tree_events import ShipReopened
 from runner.lazy_module import lazy_module
@@ -34,18 +30,29 @@ from runner.run.selection import select_ids
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.app.artifacts import artifact_export
+    from runner.app.build import saved_file
     from runner.app.build.types import BuildRequest
+    from runner.app.change import transaction
+    from runner.app.change.transaction import Transaction
     from runner.app.observer import Observer
+    from runner.app.prove import publish
+    from runner.app.prove.publish import Publisher
+    from runner.history import replay
     from runner.journal.state import RunState
     from runner.plan.sections import Written
     from runner.project import Project, Reading
     from runner.report.summary import Summary
+    from runner.run.landing.drafts import Adopted
     from runner.run.review import Asker
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
+    transaction = lazy_module("runner.app.change.transaction")
+    saved_file = lazy_module("runner.app.build.saved_file")
+    publish = lazy_module("runner.app.prove.publish")
+    replay = lazy_module("runner.history.replay")
 
 
 _NEW_OBJECTS = 20_000
@@ -104,14 +111,20 @@ def _collect_garbage() -> None:
 
 
 def _make_options(session: Session, request: BuildRequest) -> Options:
-    saved = request.saved
     return Options(
         fail_fast=request.fail_fast,
         review_insisted=_is_review_off_by_person(session.project),
         reuse=request.reuse,
         rebuild=request.rebuild,
-        adopted=make_adopted(saved, session) if isinstance(saved, SavedProposal) else {},
+        adopted=_make_adopted(request, session),
     )
+
+
+def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopted]:
+    saved = request.saved
+    if saved is None or not isinstance(saved, saved_file.SavedProposal):
+        return {}
+    return saved_file.make_adopted(saved, session)
 
 
 def _is_review_off_by_person(project: Project) -> bool:
@@ -166,7 +179,7 @@ def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
     drafts = _drafts(session)
     if not drafts or not session.project.settings.draft_pr:
         return
-    there = publisher(session.project.root, session.repository, session.project.environ)
+    there = publish.publisher(session.project.root, session.repository, session.project.environ)
     if isinstance(there, str):
         say(f"note: no draft pull request is opened: {there}")
         return
@@ -227,7 +240,9 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
         meaning=MEANING[code],
         **facts_of(summary, session.manifest.usage),
     )
-    ran = errand(line, root, session.project.environ, stdin=redact(text).encode(), seconds=_SECONDS)
+    ran = publish.errand(
+        line, root, session.project.environ, stdin=redact(text).encode(), seconds=_SECONDS
+    )
     if not ran.passed:
         why = f"exit {ran.exit}" if ran.ended == "exited" else ran.ended
         say(f"warning: notify_command failed ({why}): {ran.tail.strip()[-200:]}")
@@ -243,7 +258,7 @@ def apply_directives(session: Session, reading: Reading, say: Callable[[str], No
     """
     if session.project.plan_bytes != reading.data:
         reading = session.project.check()
-        require_readable(reading.plan)
+        transaction.require_readable(reading.plan)
     lines = [line for line in reading.plan.written_commands if line.task]
     return _apply_lines(session, reading, lines, say) if lines else reading
 
@@ -263,13 +278,13 @@ def _apply_lines(
         session.repository, session.ledger.state, plan.tasks, session.project.plan_file
     )
     recovery.reconcile(plan.tasks, session.ledger, facts)
-    amendment = Transaction(session, plan, reading.data)
+    amendment = transaction.Transaction(session, plan, reading.data)
     amendment.begin("run")
     for line in lines:
         for told in _apply_line(amendment, line):
             say(told)
     again = session.project.check()
-    require_readable(again.plan)
+    transaction.require_readable(again.plan)
     return again
 
 
@@ -297,7 +312,7 @@ def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
 
 def _go_back(amendment: Transaction, id_: str) -> str:
     session = amendment.session
-    seen = plan_replay(session.repository, amendment.state, id_, session.own_documents)
+    seen = replay.plan_replay(session.repository, amendment.state, id_, session.own_documents)
     if seen.nothing:
         return f"nothing came after {id_}"
     take_back(session.lander, seen.back)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.answer.waiting import explain_vain_approval
 from runner.app.prove.verified_tree import grades_in
+from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part, per_proven
 from runner.report.next_step import next_step
@@ -16,12 +16,15 @@ from runner.run.regressions.regression import find_unapproved, victims_of
 from runner.text.wording import refusal_lines
 
 if TYPE_CHECKING:
+    from runner.app.answer import waiting
     from runner.app.build.session import Session
     from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Task, Usage
     from runner.plan.document import Plan
+else:
+    waiting = lazy_module("runner.app.answer.waiting")
 
 _FINDINGS = 2
 """Findings of a BLOCKED task that the summary tells; the report has all."""
@@ -35,7 +38,7 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
         replace(
             one,
             report=find_report(root, state.task(one.id)),
-            in_vain=explain_vain_approval(plan.tasks, state, one.id, session.repository),
+            in_vain=waiting.explain_vain_approval(plan.tasks, state, one.id, session.repository),
         )
         for one in said.blocked
     )

@@ -15,11 +15,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from runner.gates.base_tests.compare import Fate, last_of
-from runner.gates.integrity.selection import has_selection, with_selection_of
 from runner.gates.integrity.weaknesses import is_read, read_tests
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Action, digest_of
 
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
     from runner.gates.base_tests.compare import Lost
+    from runner.gates.integrity import selection
     from runner.languages.base import TestBody
     from runner.model import Change
+else:
+    selection = lazy_module("runner.gates.integrity.selection")
 
 
 _CONFIGURES = regex(
@@ -94,7 +97,7 @@ def support_of(bench: GateContext) -> Support:
         else:
             product.append(change)
             if before is not None and (
-                has_selection(change.path, before, change.content)
+                selection.has_selection(change.path, before, change.content)
                 or has_tests_inside(change.path, before, change.content)
             ):
                 shared.append(change)
@@ -170,7 +173,7 @@ def _mix_change(change: Change, bench: GateContext) -> Change:
     """A shared file as proposed, but for the keys that say what runs."""
     before = bench.before(change.path) or b""
     inside = has_tests_inside(change.path, before, change.content)
-    mix = with_tests_of if inside else with_selection_of
+    mix = with_tests_of if inside else selection.with_selection_of
     content = mix(change.path, before, change.content)
     return replace(change, content=content, after=digest_of(content), action=Action.MODIFY)
 

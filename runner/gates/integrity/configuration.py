@@ -9,11 +9,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import command_lines
-from runner.gates.integrity.selection import addopts_of
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.test_paths import is_test_path
 from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.selection import find_added_options
@@ -21,6 +21,10 @@ from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from runner.gates.integrity import selection
+else:
+    selection = lazy_module("runner.gates.integrity.selection")
 
 _LARGEST = 2_000_000
 _PYTEST_FILE = regex(r"(?:\A|/)(?:pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml)\Z")
@@ -137,7 +141,7 @@ def _passes_over(line: str) -> str:
 
 def _narrowed(path: str, old: bytes, new: bytes) -> Iterator[Weakness]:
     """Options that pytest is always given, which leave out what ran before."""
-    before, after = addopts_of(path, old), addopts_of(path, new)
+    before, after = selection.addopts_of(path, old), selection.addopts_of(path, new)
     for said in () if not old else find_added_options(before, after):
         if not _LEAVES_OUT.search(said):  # that is told already
             line = new.decode("utf-8", "replace").partition(said.split()[0])[0].count("\n") + 1

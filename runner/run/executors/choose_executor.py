@@ -13,7 +13,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.run.assignment import WorkerContext
-from runner.run.executors.addresses import read_address, scheduler_of
 
 if TYPE_CHECKING:
     import socket
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from runner.repo.scratch import Scratch
     from runner.run import workers
     from runner.run.executors import (
+        addresses,
         lease,
         local_cluster,
         message,
@@ -45,6 +45,7 @@ else:
     remote_job = lazy_module("runner.run.executors.remote_job")
     socket = lazy_module("socket")
     workers = lazy_module("runner.run.workers")
+    addresses = lazy_module("runner.run.executors.addresses")
 
 
 _OWN = frozenset({"scratch", "place", "base_environment", "release", "number"})
@@ -173,7 +174,7 @@ def open_cluster(
     if not is_cluster(settings):
         return None
     _require_library()
-    scheduler = scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.executor)
     if scheduler is not None:
         require_private(scheduler, settings)
     from runner.run.executors.cluster import Cluster
@@ -232,7 +233,7 @@ def describe_cluster(settings: Settings) -> str:
     if not is_cluster(settings):
         return settings.executor
     _require_library()
-    scheduler = scheduler_of(settings.executor)
+    scheduler = addresses.scheduler_of(settings.executor)
     if scheduler is None:
         _require_keys()
         return f"dask, {settings.jobs} workers on this machine"
@@ -268,7 +269,7 @@ def _require_keys() -> None:
 
 def local_address(local: object) -> Address:
     """Where a cluster that was just started listens."""
-    found = read_address(str(getattr(local, "address", "")))
+    found = addresses.read_address(str(getattr(local, "address", "")))
     if found is None:
         raise RunnerError("the local cluster says no address")
     return found

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
-from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.writes import landing
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.model import Outcome, Task
+    from runner.repo import remote
     from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.writes.staging import Staging
+else:
+    remote = lazy_module("runner.repo.remote")
 
 
 def note_members(
@@ -160,7 +163,7 @@ class Lander:
         # only here, under git's own lock of the ref, is it decided.
         try:
             moved = move_branch(self.repository, head, commit.sha)
-        except PublishError as error:
+        except remote.PublishError as error:
             return Elsewhere(error.message)
         if not moved:
             self.catch_up()
@@ -288,7 +291,7 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         try:
             if not move_branch(repository, head, event.commit):
                 return None
-        except PublishError:
+        except remote.PublishError:
             return None
     commit = event.commit if found is None else found
     changes = changes_between(repository, event.parent or None, commit)

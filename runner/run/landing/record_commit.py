@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.repo.commit import commit_tree
-from runner.repo.remote import PublishError
 from runner.repo.trailers import build_message, parse_message
 from runner.run.landing.amend_record import find_amendable
 from runner.run.landing.git_locks import bring_index, move_branch
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
+    from runner.repo import remote
     from runner.repo.commit import Commit
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.repo.trees import TreeChange
+else:
+    remote = lazy_module("runner.repo.remote")
 
 SUBJECT = "chore(runner): record"
 
@@ -82,7 +85,7 @@ def record(
     try:
         if not move_branch(repository, head, commit.sha, "runner: record"):
             return None
-    except PublishError:
+    except remote.PublishError:
         return None
     bring_index(repository, [write.path for write in writes], head.commit, commit.sha)
     return commit.sha

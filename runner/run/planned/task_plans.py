@@ -20,6 +20,7 @@ from runner.journal.sessions import (
     PlanReviewed,
 )
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
 from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
@@ -29,7 +30,6 @@ from runner.run.planned import (
     phases,
 )
 from runner.run.planned.phases import Step, phase_step, plan_of
-from runner.run.planned.plan_session import make_rule_check, plan_findings
 from runner.run.review import Answer, Spot
 from runner.secrets.redact import redact
 from runner.writes.safe_io import sweep_beneath, write_beneath
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.run.outcome_recorder import OutcomeRecorder
+    from runner.run.planned import plan_session
     from runner.run.review import Asker
+else:
+    plan_session = lazy_module("runner.run.planned.plan_session")
 
 FOLDER = "artifacts/build/plans"
 MOST = 3
@@ -207,7 +210,9 @@ class TaskPlans:
             base = outcome.base
             return bool(base) and self.repository.blob(base, path) is not None
 
-        findings = plan_findings(task, outcome.plan, make_rule_check(self.settings, exists))
+        findings = plan_session.plan_findings(
+            task, outcome.plan, plan_session.make_rule_check(self.settings, exists)
+        )
         if not any(one.refuses for one in findings):
             return outcome
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
@@ -321,8 +326,8 @@ def parse_edited_plan(
 ) -> TaskPlan | Finding:
     """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
     plan = redact_plan(read_plan(content.decode("utf-8", "replace")), redact)
-    ruled = make_rule_check(settings, lambda path: (root / path).is_file())
-    wrong = [one for one in plan_findings(task, plan, ruled) if one.refuses]
+    ruled = plan_session.make_rule_check(settings, lambda path: (root / path).is_file())
+    wrong = [one for one in plan_session.plan_findings(task, plan, ruled) if one.refuses]
     return wrong[0] if wrong else plan
 
 

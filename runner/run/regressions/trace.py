@@ -24,12 +24,6 @@ from runner.model.work import Finding
 from runner.repo.commit import commit_tree
 from runner.run.regressions import proof_reuse
 from runner.run.regressions.early_cutoff import still_speaks
-from runner.run.regressions.reached_contracts import (
-    ReachedContract,
-    filter_decided,
-    find_reached_contracts,
-    past_of,
-)
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -46,10 +40,13 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
+    from runner.run.regressions import reached_contracts
+    from runner.run.regressions.reached_contracts import ReachedContract
 else:
     compatibility = lazy_module("runner.gates.contracts.compatibility")
     inputs = lazy_module("runner.impact.inputs")
     touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
+    reached_contracts = lazy_module("runner.run.regressions.reached_contracts")
 
 
 _ENOUGH = 10
@@ -248,7 +245,7 @@ class Tracer:
                 owners=self.owners(),
                 prefixes=self.settings.id_prefixes,
                 breaking=self._breaking,
-                past=past_of(self.ledger.state.tasks, self.tasks.values()),
+                past=reached_contracts.past_of(self.ledger.state.tasks, self.tasks.values()),
             )
         finally:
             patience.cancel()
@@ -257,7 +254,7 @@ class Tracer:
 def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
     if not doubts or not kept:
         return doubts
-    return filter_decided(doubts, kept)
+    return reached_contracts.filter_decided(doubts, kept)
 
 
 def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
@@ -309,7 +306,9 @@ class TestSelection:
         """Which contracts a change reaches, and how."""
         if not self._has_contracts:
             return ()
-        return tuple(find_reached_contracts(changes, knowledge, width, self._held))
+        return tuple(
+            reached_contracts.find_reached_contracts(changes, knowledge, width, self._held)
+        )
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""
