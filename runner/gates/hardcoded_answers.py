@@ -61,9 +61,9 @@ _REFUSAL = regex(r"^(?:if [^\n]*:\n[ ]{4}raise [^\n]*|assert [^\n]*)\n", re.MULT
 """What a Python function does before its work: it refuses."""
 _ALWAYS_FAILS = regex(
     r"(?:(?:nil|null|undefined|-?\d+|\"\"|''|``|false|[\w.\[\]*]*\{\})\s*,\s*)*"
-    r"(?:errors\.New|fmt\.Errorf|Promise\.reject)\("
+    r"(?:errors\.New|fmt\.Errorf)\("
 )
-"""A value that says that there is none."""
+"""What Go gives in place of a value. A script may go on behind such a `return`."""
 _PROMISED = regex(
     r"not\W*(?:yet\W*)?(?:implemented|supported|offered)|(?:always|only) (?:an |fails|errors)",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ of one value is an example. A family of the registry; it runs no command.
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved

@@ -6,7 +6,6 @@ task names it and it holds tests: whatever it is called.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from runner.lazy_pattern import regex
 from runner.model import Action, digest_of
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator
 
     from runner.gates.base import GateContext
