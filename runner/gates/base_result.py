@@ -18,8 +18,8 @@ from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
 from runner.gates.check_run import output_of, try_check
-from runner.gates.integrity.weaknesses import tests_in
 from runner.gates.result_parsers import complaints, parse_results
+from runner.gates.test_bodies import tests_in
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity, Verdict

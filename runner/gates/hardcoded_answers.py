@@ -2,7 +2,8 @@
 
 A mutant of such a function is noticed, since its constants are what the tests compare: so mutants
 say nothing of it. Told are a function that gives one constant and never looks at what it is given,
-one that knows nothing but what its tests ask it, and one that only says that it is not there. A
+one that knows nothing but what its tests ask it, one that recites pieces of what they give it, one
+that gives up where it is given more than one value, and one that only says that it is not there. A
 family of the registry; it runs no command.
 """
 
@@ -42,6 +43,8 @@ CHECK = "hardcoded-answers"
 _LARGEST = 400_000
 _ENOUGH = 2
 """Answers of the tests that a function must hold before it is one that knows nothing else."""
+_DATA = regex(r"\.(?:json|ya?ml|toml|csv|tsv|txt)\Z")
+_LONGEST_CALL = 80
 _NEAR = 5
 """Lines between what a test gives and what it expects."""
 _PLAIN = frozenset({"", "0", "1", "-1", "true", "false", "none", "null", "nil", "undefined"})
@@ -54,7 +57,18 @@ _STUB = regex(
     re.IGNORECASE,
 )
 """The whole body of a function that nobody has written yet."""
-_PROMISED = regex(r"not\W*(?:yet\W*)?(?:implemented|supported|offered)", re.IGNORECASE)
+_REFUSAL = regex(r"^(?:if [^\n]*:\n[ ]{4}raise [^\n]*|assert [^\n]*)\n", re.MULTILINE)
+"""What a Python function does before its work: it refuses."""
+_ALWAYS_FAILS = regex(
+    r"(?:(?:nil|null|undefined|-?\d+|\"\"|''|``|false|[\w.\[\]*]*\{\})\s*,\s*)*"
+    r"(?:errors\.New|fmt\.Errorf)\("
+)
+"""What Go gives in place of a value. A script may go on behind such a `return`."""
+_PROMISED = regex(
+    r"not\W*(?:yet\W*)?(?:implemented|supported|offered)|(?:always|only) (?:an |fails|errors)",
+    re.IGNORECASE,
+)
+_OF_ONE = regex(r"\b(?:one|only|single|sole|first|last)\b", re.IGNORECASE)
 _EXAMPLE = regex(r"`[^`\n]*\([^`\n]*`")
 _MOST = 5
 
@@ -67,7 +81,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 
 def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
-    """Each such function: a warning, with `strict` a question; nothing of what a person wrote."""
+    """Each such function: a question, since such code is no work; nothing of a person's own."""
     tests = [
         _source(one.path, one.content)
         for one in bench.changes
@@ -75,14 +89,13 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     ]
     if bench.by_person or not tests:
         return Proved(None)
-    asks = bench.settings.mutation == "strict"
     found = [
         Finding(
             check=CHECK,
             message=said,
             path=path,
             line=line,
-            severity=Severity.QUESTION if asks else Severity.WARNING,
+            severity=Severity.QUESTION,
             hint="have the code find the answer, for what no test gives too",
         )
         for path, line, said in _told(bench, tests)
@@ -105,14 +118,16 @@ def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, in
         for head in function_heads.heads(path, content):
             span = frozenset(range(head.line, head.last + 1))
             asked = [one for one in tests if head.name in one.words]
-            if head.is_alone and _STUB.search(head.body) and not _is_promised(bench.task):
-                yield path, head.line, f"{head.name} is not written: all that it does is to say so"
+            if said := "" if _is_promised(bench.task) else tell_unwritten(head):
+                yield path, head.line, said
             if asked and head.parameters and head.gives and 2 * len(lines & span) >= len(span):
                 own = [one for one in answers if _is_of(one, head, source)]
                 listed = _is_listed(own, bench.task)
-                if said := tell_constant(head, asked) or (
-                    "" if listed else tell_known(head, own, asked)
-                ):
+                said = tell_constant(head, asked) or tell_single(head, bench.task)
+                if not (said or listed):
+                    said = tell_known(head, own, asked) or tell_recited(head, asked)
+                    said = said or _tell_kept(bench, head, source, asked)
+                if said:
                     yield path, head.line, said
 
 
@@ -147,6 +162,40 @@ def _names_of(table: int, source: Source) -> frozenset[str]:
             break
         words.add(source.word_at(at))
     return frozenset(words)
+
+
+# --- what is not there ----------------------------------------------------------------------
+
+
+def tell_unwritten(head: Head) -> str:
+    """What to say of a function that only refuses; a method may be another class's to write."""
+    if not head.is_alone:
+        return ""
+    if _STUB.search(_REFUSAL.sub("", head.body)):
+        return f"{head.name} is not written: all that it does is to say so"
+    if head.gives and all(_ALWAYS_FAILS.match(one) for one in head.gives):
+        return f"{head.name} is not written: all that it gives are errors"
+    return ""
+
+
+def tell_single(head: Head, task: Task) -> str:
+    """What to say of a function that is given several values, and looks at one, if it is alone."""
+    if _OF_ONE.search("\n".join((head.name, task.title, *task.acceptance, task.prose))):
+        return ""
+    for name in sorted(head.parameters):
+        word = rf"(?<![\w.$]){re.escape(name)}"
+        size = rf"(?:\blen\({re.escape(name)}\)|{word}\.length\b)"
+        item = rf"{word}\[-?\d+\]"
+        left = re.sub(rf"{size}|{item}", "", head.body)
+        guarded = re.search(rf"{size}\s*(?:[!=]==?|[<>]=?)\s*[12]\b", head.body)
+        several = len(set(re.findall(item, head.body))) > 1
+        if (
+            guarded
+            and re.search(item, head.body)
+            and not (several or re.search(rf"{word}\b", left))
+        ):
+            return f"{head.name} gives up where {name} has more than one value: it looks at one"
+    return ""
 
 
 # --- a constant -----------------------------------------------------------------------------
@@ -199,6 +248,72 @@ def tell_known(head: Head, answers: Sequence[Answer], tests: Sequence[Source]) -
         return ""
     many = len(telling) + len(others)
     return f"{head.name} computes nothing: it holds the {many} answers that its tests ask for"
+
+
+def tell_recited(head: Head, tests: Sequence[Source]) -> str:
+    """What to say of a function of constants that are pieces of what its tests give it."""
+    forms = [_form(one) for one in head.gives]
+    telling = {one for one in forms if one and one.casefold() not in _PLAIN}
+    if None in forms or len(telling) < _ENOUGH:
+        return ""
+    if not all(any(one in test.places for test in tests) for one in telling):
+        return ""
+    pieces = [one for one in telling if any(_is_piece(one, head.name, test) for test in tests)]
+    if not pieces:
+        return ""
+    return f"{head.name} computes nothing: its {len(telling)} answers stand in its tests"
+
+
+def _tell_kept(bench: GateContext, head: Head, source: Source, tests: Sequence[Source]) -> str:
+    """What to say of a function that looks answers up in a file of the change that holds them."""
+    for one in bench.changes:
+        name = one.path.rpartition("/")[2]
+        if one.content is None or len(one.content) > _LARGEST or not _DATA.search(name):
+            continue
+        lines = {
+            token.line for token in source.tokens if token.kind == "text" and name in token.said
+        }
+        words = {token.said for token in source.tokens if token.line in lines}
+        named = any(head.line <= line <= head.last for line in lines) or words & head.used
+        kept = test_answers.answers_in(_source(one.path, one.content)) if named else []
+        if tell := tell_kept(kept, tests):
+            return f"{head.name} computes nothing: {one.path} holds {tell}"
+    return ""
+
+
+def tell_kept(kept: Sequence[Answer], tests: Sequence[Source]) -> str:
+    """What to say of a table of data whose every entry is what tests give and expect together."""
+    apart = [one._replace(given=tuple(re.findall(r"[\w.]+", one.given[0]))) for one in kept]
+    several = [one for one in apart if len(one.given) >= _ENOUGH and not one.is_plain]
+    if len(several) < _ENOUGH or 2 * len(several) < len(apart):
+        return ""
+    known = all(any(_stands(one, test) for test in tests) for one in apart)
+    return f"the {len(apart)} answers that its tests ask for" if known else ""
+
+
+def _is_piece(form: str, name: str, test: Source) -> bool:
+    """Whether several words of an answer all stand in what a test gives just before or after."""
+    words = re.findall(r"\w+", form.casefold())
+    lines = {test.tokens[at].line for at in test.places.get(form, ())}
+    return len(words) >= _ENOUGH and any(
+        all(word in given for word in words) and given != form.casefold()
+        for line, given in _calls(name, test)
+        if any(abs(one - line) <= _NEAR for one in lines)
+    )
+
+
+def _calls(name: str, test: Source) -> Iterator[tuple[int, str]]:
+    """Each call of a function in a test: its line, and the texts that it gives."""
+    for at, token in enumerate(test.tokens):
+        if token.kind != "word" or token.said != name or test.word_at(at + 1) != "(":
+            continue
+        texts, depth = [], 0
+        for one in test.tokens[at + 1 : at + _LONGEST_CALL]:
+            depth += (one.kind == "mark") * ((one.said == "(") - (one.said == ")"))
+            if depth == 0:
+                break
+            texts += [one.said.casefold()] * (one.kind == "text")
+        yield token.line, " ".join(texts)
 
 
 def _only_asks(expression: str, head: Head) -> bool:

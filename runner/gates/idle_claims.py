@@ -1,13 +1,15 @@
 """Assertions of new tests that never look at the value beside what they ask.
 
 `assertTrue(f(x), 3)` takes its second value for a message, and `assert (f(x) == 3, "three")` holds
-since a tuple is not empty; a test that reads the text of the product says nothing of what it does.
-A family of the registry; it runs no command.
+since a tuple is not empty; a test that reads the text of the product says nothing of what it does,
+one that asks a mock what the test itself told it to answer says nothing of anything, and a property
+of one value is an example. A family of the registry; it runs no command.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
@@ -39,6 +41,14 @@ _ANOTHER = regex(r",\s*(?:-?\d[\d_.]*|[\[{][\s\S]*|true|false|null)\s*,?\s*\Z")
 _TWO = "it takes its second value for a message"
 _TUPLE = "a tuple that is not empty always holds"
 _ANY = "it holds for any of {} values"
+_MOCK = "it asks a mock for the answer that the test itself gave it"
+_ONE_INPUT = "it is tried with one value alone"
+_ANSWERED = frozenset({"return_value", "side_effect"})
+_FIXED = regex(r"(?:\w+\.)*(?:just|constant)\Z")
+_CHOSEN = regex(r"(?:\w+\.)*(?:sampled_from|constantFrom)\Z")
+_FAKED = regex(
+    r"\b(?:const|let|var)\s+(?P<name>[\w$]+)\s*=\s*(?:vi|jest|sinon|mock)\.(?:fn|stub)\s*\("
+)
 _TEXT = "it reads the text of the code, and not what the code does"
 
 
@@ -84,7 +94,7 @@ def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
         return
     if language.literals is None:
         tree = python_tree(text)
-        yield from (*_of_python(tree), *_of_source(tree)) if tree else ()
+        yield from _in_python(tree) if tree else ()
         return
     mask = mask_literals(text, language.literals)
     for match in _ONE_VALUE.finditer(mask):
@@ -92,6 +102,10 @@ def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
         if _ANOTHER.search(_top(inside, mask[match.end() + 1 : match.end() + 1 + len(inside)])):
             shown = " ".join(f"{match[0]}({inside})".split())
             yield line_of(text, match.start()), shown, _TWO
+    for match in _FAKED.finditer(mask):
+        asked = re.compile(rf"\bexpect\(\s*(?:await\s+)?{re.escape(match['name'])}\([^\n]*")
+        for one in asked.finditer(mask, match.end()):
+            yield line_of(text, one.start()), text[one.start() : one.end()].strip(), _MOCK
 
 
 def _top(text: str, mask: str) -> str:
@@ -102,6 +116,53 @@ def _top(text: str, mask: str) -> str:
         if letter == "," and depth == 0 and text[at + 1 :].strip():
             last = at
     return text[last:] if last >= 0 else ""
+
+
+def _in_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    yield from _of_python(tree)
+    yield from _of_source(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _of_mocks(node)
+            yield from _of_properties(node)
+
+
+def _of_mocks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str, str]]:
+    """Assertions of a test about a call of what the same test told what to answer."""
+    answering = {
+        ast.unparse(target.value)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Attribute) and target.attr in _ANSWERED
+    }
+    for one in ast.walk(node) if answering else ():
+        if isinstance(one, ast.Assert) or (isinstance(one, ast.Expr) and _is_equality(one.value)):
+            calls = (call for call in ast.walk(one) if isinstance(call, ast.Call))
+            if any(ast.unparse(call.func) in answering for call in calls):
+                yield one.lineno, ast.unparse(one), _MOCK
+
+
+def _is_equality(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and name_of(node).rpartition(".")[2] == "assertEqual"
+
+
+def _of_properties(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str, str]]:
+    """Properties whose every input is one constant."""
+    for one in node.decorator_list:
+        if isinstance(one, ast.Call) and name_of(one).rpartition(".")[2] == "given":
+            given = [*one.args, *(word.value for word in one.keywords)]
+            if given and all(map(_is_fixed, given)):
+                yield one.lineno, f"@{ast.unparse(one)}", _ONE_INPUT
+
+
+def _is_fixed(given: ast.expr) -> bool:
+    if not isinstance(given, ast.Call):
+        return False
+    name = ast.unparse(given.func)
+    among = given.args[0] if given.args else None
+    single = isinstance(among, ast.List | ast.Tuple) and len(among.elts) == 1
+    return bool(_FIXED.match(name) or (_CHOSEN.match(name) and single))
 
 
 def _of_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:

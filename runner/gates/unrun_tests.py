@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
-from runner.gates.integrity.weaknesses import is_read, read_tests
+from runner.gates.test_bodies import is_read, read_tests
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity

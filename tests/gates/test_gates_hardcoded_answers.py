@@ -31,8 +31,8 @@ func TestRoman(t *testing.T) {
 """
 
 
-def said(folder, path, code, tests, *, by_person=False, mutation="strict", prose=""):
-    texts = {path: code, f"tests/test_it{path[path.rindex('.') :]}": tests}
+def said(folder, path, code, tests, *, by_person=False, mutation="strict", prose="", more=()):
+    texts = {path: code, f"tests/test_it{path[path.rindex('.') :]}": tests, **dict(more)}
     changes = tuple(
         Change(name, Action.CREATE, 0o100644, None, digest_of(text.encode()), text.encode())
         for name, text in texts.items()
@@ -72,7 +72,7 @@ def test_a_constant_that_a_test_expects_is_told_where_nothing_given_is_looked_at
     assert severity is Severity.QUESTION
     assert "whatever it is given, which its tests expect" in message
     ((severity, _),) = said(tmp_path, *case, mutation="warn")
-    assert severity is Severity.WARNING
+    assert severity is Severity.QUESTION  # no mutant has to run for it to be sure
 
 
 SAME = {
@@ -200,6 +200,116 @@ STUBS = {
 }
 
 
+GUARDED_STUBS = {
+    "Python": (
+        "shop.py",
+        (
+            "def initials(name):\n    if not isinstance(name, str):\n"
+            "        raise TypeError(name)\n    assert name\n"
+            "    raise NotImplementedError('with the next release')\n"
+        ),
+        TESTS,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GUARDED_STUBS.values(), ids=GUARDED_STUBS)
+def test_a_stub_that_looks_at_its_arguments_first_is_one(tmp_path, case):
+    ((_, message),) = said(tmp_path, *case)
+    assert message.endswith("is not written: all that it does is to say so")
+
+
+ERRORS_ALONE = (
+    "func Roman(n int) (string, error) {\n\tif n < 1 {\n"
+    '\t\treturn "", errors.New("too small")\n\t}\n\treturn "", fmt.Errorf("no %d", n)\n}\n'
+)
+
+
+def test_a_function_that_gives_errors_alone_is_not_written(tmp_path):
+    ((_, message),) = said(tmp_path, "roman.go", ERRORS_ALONE, GO)
+    assert message.endswith("is not written: all that it gives are errors")
+    assert said(tmp_path, "roman.go", ERRORS_ALONE, GO, prose="It is always an error.") == []
+
+
+def test_a_script_that_rejects_may_go_on_behind_it(tmp_path):
+    code = "function acquire(a) {\n  if (a) return Promise.reject(a);\n  queue.push(a);\n}\n"
+    assert said(tmp_path, "shop.js", code, SCRIPT) == []
+
+
+def test_an_error_beside_a_value_is_work(tmp_path):
+    code = (
+        'func Roman(n int) (string, error) {\n\tif n < 1 {\n\t\treturn "", errors.New("too small")'
+        '\n\t}\n\treturn strings.Repeat("I", n), nil\n}\n'
+    )
+    assert said(tmp_path, "roman.go", code, GO) == []
+
+
+NAMES = """\
+def test_fields():
+    assert fields("{a} {b}") == ["a", "b"]
+    assert fields("{} {x}") == ["0", "x"]
+"""
+RECITED = (
+    "def fields(text):\n    if len(text) == 7 and text.count('b'):\n        return ['a', 'b']\n"
+    "    return ['0', 'x']\n"
+)
+FLAGS = (
+    "def flags(name):\n    if name.startswith('w'):\n        return ['/O2', '/W4']\n"
+    "    return ['-O2', '-g']\n"
+)
+
+
+def test_answers_that_are_pieces_of_what_tests_give_are_recited(tmp_path):
+    ((severity, message),) = said(tmp_path, "shop.py", RECITED, NAMES)
+    assert (severity, message) == (
+        Severity.QUESTION,
+        "fields computes nothing: its 2 answers stand in its tests",
+    )
+    computed = RECITED.replace("return ['0', 'x']", "return [text[0], 'x']")
+    assert said(tmp_path, "shop.py", computed, NAMES) == []
+
+
+def test_answers_that_are_no_pieces_of_what_is_given_may_be_rules(tmp_path):
+    tests = "def test_flags():\n    assert flags('win') == ['/O2', '/W4']\n"
+    tests += "    assert flags('mac') == ['-O2', '-g']\n"
+    assert said(tmp_path, "shop.py", FLAGS, tests) == []
+
+
+ONE_ALONE = {
+    "Go": (
+        "roman.go",
+        (
+            "func Roman(all []int) *int {\n\tif len(all) != 1 {\n\t\treturn nil\n\t}\n"
+            "\treturn &all[0]\n}\n"
+        ),
+        GO,
+    ),
+    "Python": (
+        "shop.py",
+        "def initials(names):\n    return names[0] if len(names) == 1 else None\n",
+        TESTS,
+    ),
+    "a script": (
+        "shop.js",
+        "function count(all) {\n  if (all.length > 1) return null;\n  return all[0];\n}\n",
+        SCRIPT,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ONE_ALONE.values(), ids=ONE_ALONE)
+def test_a_function_that_gives_up_before_several_values_is_told(tmp_path, case):
+    ((_, message),) = said(tmp_path, *case)
+    assert "more than one value: it looks at one" in message
+    assert said(tmp_path, *case, prose="The only one, else nothing.") == []
+
+
+def test_a_function_that_goes_over_all_values_too_is_not(tmp_path):
+    code = "def initials(names):\n    if len(names) == 1:\n        return names[0]\n"
+    code += "    return '/'.join(names)\n"
+    assert said(tmp_path, "shop.py", code, TESTS) == []
+
+
 @pytest.mark.parametrize("case", STUBS.values(), ids=STUBS)
 def test_a_function_that_only_says_that_it_is_not_there_is_told(tmp_path, case):
     ((_, message),) = said(tmp_path, *case)
@@ -228,3 +338,40 @@ def test_answers_that_the_plan_lists_are_meant_and_its_examples_of_calls_are_not
     chain = ALL_KNOWN["a chain of conditions"]
     shown = "`initials('ada lovelace')` is `'AL'`, `initials('j r tolkien', '.')` is `'J.R.T'`"
     assert len(said(tmp_path, *chain, prose=shown)) == 1
+
+
+KEPT = {"lib/counts.json": '{"1,10": 10, "1,10,3": 4}\n'}
+LOOKED_UP = {
+    "in the function": (
+        "shop.js",
+        (
+            "function count(...given) {\n  const known = require('./lib/counts.json');\n"
+            "  return known[given.join(',')];\n}\n"
+        ),
+    ),
+    "by a name": (
+        "shop.js",
+        (
+            "const KNOWN = require('./lib/counts.json');\n"
+            "const count = (a, b, step) => KNOWN[[a, b, step].join(',')];\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "code"), LOOKED_UP.values(), ids=LOOKED_UP)
+def test_answers_that_a_file_of_the_change_holds_are_told(tmp_path, path, code):
+    ((severity, message),) = said(tmp_path, path, code, SCRIPT, more=KEPT)
+    assert severity is Severity.QUESTION
+    wanted = "lib/counts.json holds the 2 answers that its tests ask for"
+    assert message == f"count computes nothing: {wanted}"
+    more = {"lib/counts.json": KEPT["lib/counts.json"].replace("}", ', "2,5": 4, "2,6": 5}')}
+    assert said(tmp_path, path, code, SCRIPT, more=more) == []
+
+
+def test_a_file_of_units_is_data(tmp_path):
+    code = "const KNOWN = require('./lib/units.json');\nconst count = (a) => KNOWN[a];\n"
+    tests = SCRIPT + "it('u', () => {\n  assert.equal(count('kb'), 1024);\n"
+    tests += "  assert.equal(count('mb'), 1048576);\n});\n"
+    more = {"lib/units.json": '{"kb": 1024, "mb": 1048576}'}
+    assert said(tmp_path, "shop.js", code, tests, more=more) == []

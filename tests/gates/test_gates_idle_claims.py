@@ -81,3 +81,70 @@ def test_one_of_several_values_is_asked_about_with_strict_alone(tmp_path, code, 
     tests = f"class T(T):\n  def test(self):\n    {code}\n"
     assert bool(said(tmp_path, "test_a.py", tests, mutation="strict")) == asked
     assert said(tmp_path, "test_a.py", tests) == []
+
+
+TOLD_TO_ANSWER = {
+    "a return value": (
+        "test_a.py",
+        (
+            "def test_a():\n    shop = Mock()\n    shop.price.return_value = 3\n"
+            "    assert shop.price(1) == 3\n"
+        ),
+    ),
+    "a side effect": (
+        "test_a.py",
+        (
+            "class T(TestCase):\n  def test_a(self):\n    shop = create_autospec(Shop)\n"
+            "    shop.price.side_effect = lambda n: n\n    self.assertEqual(shop.price(1), 1)\n"
+        ),
+    ),
+    "a script": (
+        "a.test.js",
+        "test('a', () => {\n  const price = vi.fn(() => 3);\n  expect(price(1)).toBe(3);\n});\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOLD_TO_ANSWER.values(), ids=TOLD_TO_ANSWER)
+def test_a_mock_that_is_asked_for_what_it_was_told_is_told(tmp_path, case):
+    ((severity, message),) = said(tmp_path, *case)
+    assert severity is Severity.QUESTION
+    assert message.endswith("it asks a mock for the answer that the test itself gave it")
+
+
+MOCKED_WELL = {
+    "another is asked": (
+        "test_a.py",
+        (
+            "def test_a():\n    shop = Mock()\n    shop.price.return_value = 3\n"
+            "    assert total(shop) == 3\n    shop.price.assert_called_once_with(1)\n"
+        ),
+    ),
+    "a script": (
+        "a.test.js",
+        (
+            "test('a', () => {\n  const price = vi.fn(() => 3);\n"
+            "  expect(total(price)).toBe(3);\n  expect(price).toHaveBeenCalled();\n});\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MOCKED_WELL.values(), ids=MOCKED_WELL)
+def test_a_mock_in_place_of_something_else_is_left_alone(tmp_path, case):
+    assert said(tmp_path, *case) == []
+
+
+@pytest.mark.parametrize(
+    "given", ["st.just('a')", "just('a'), st.sampled_from(['b'])", "text=strategies.just('')"]
+)
+def test_a_property_of_one_value_is_told(tmp_path, given):
+    code = f"@given({given})\ndef test_a(text):\n    assert f(text) == text\n"
+    ((_, message),) = said(tmp_path, "test_a.py", code)
+    assert message.endswith("it is tried with one value alone")
+
+
+@pytest.mark.parametrize("given", ["st.text()", "st.just('a'), st.text()", "st.sampled_from('ab')"])
+def test_a_property_of_several_values_is_left_alone(tmp_path, given):
+    code = f"@given({given})\ndef test_a(text):\n    assert f(text) == text\n"
+    assert said(tmp_path, "test_a.py", code) == []

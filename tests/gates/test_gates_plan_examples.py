@@ -76,3 +76,37 @@ def test_a_parameter_that_the_plan_names_and_the_function_never_looks_at_is_told
     assert message == "the plan names separator, and initials never looks at it"
     assert said(tmp_path, READS, tests, prose=prose) == []
     assert said(tmp_path, CODE, tests, prose="Add `initials(name)`.") == []
+
+
+COUNTED = "`part(0)` is `'major'`"
+PART = "def part(index):\n    return ['major', 'minor'][index]\n"
+
+
+def test_a_small_number_may_be_counted_by_a_loop(tmp_path):
+    loop = "def test_it():\n    for at, name in enumerate(['major', 'minor']):\n"
+    loop += "        assert part(at) == name\n"
+    assert said(tmp_path, PART, loop, (COUNTED,)) == []
+    ((_, message),) = said(tmp_path, PART, "def test_it():\n    assert part(1)\n", (COUNTED,))
+    assert "no test gives what the acceptance names" in message
+
+
+LISTED = "export function list(values) {\n  return values.map((one) => read(one));\n}\n"
+ORDERED = "Add `list(values)`: each value read, in order."
+WITHOUT_ORDER = {
+    "containing": "expect(list(['1', '2'])).toEqual(expect.arrayContaining([1, 2]));",
+    "as a set": "assert.deepEqual(new Set(list(['1', '2'])), new Set([1, 2]));",
+}
+
+
+@pytest.mark.parametrize("line", WITHOUT_ORDER.values(), ids=WITHOUT_ORDER)
+def test_an_order_that_the_plan_names_and_every_test_takes_away_is_told(tmp_path, line):
+    tests = f"it('reads each value', () => {{\n  {line}\n}});\n"
+    ((_, message),) = said(tmp_path, LISTED, tests, path="list.js", prose=ORDERED)
+    assert message == "the plan says in which order list gives values: no test looks at it"
+    assert said(tmp_path, LISTED, tests, path="list.js", prose="Add `list(values)`.") == []
+
+
+def test_one_test_that_compares_in_order_is_enough(tmp_path):
+    line = WITHOUT_ORDER["containing"]
+    tests = f"it('reads', () => {{\n  {line}\n  expect(list(['2', '1'])).toEqual([2, 1]);\n}});\n"
+    assert said(tmp_path, LISTED, tests, path="list.js", prose=ORDERED) == []

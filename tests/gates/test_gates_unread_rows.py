@@ -63,6 +63,34 @@ def test_rows_that_are_compared_or_may_be_any_are_left_alone(tmp_path, tests):
     assert rows(tmp_path, tests, mutation="strict") == []
 
 
+REFUSED = """\
+from shop import initials
+def refuses(name):
+    try:
+        initials(len(name))
+    except AttributeError:
+        return True
+    return False
+def test_it():
+    for name, wanted in (("ada lovelace", "AL"), ("a b c", "ABC"), ("x y", AttributeError)):
+        if wanted is AttributeError:
+            assert refuses(name)
+        else:
+            assert initials(name) == wanted
+"""
+WHETHER = """\
+from shop import initials
+def test_it():
+    for name, long in (("ada lovelace", True), ("a b c", True), ("x", False)):
+        assert (len(initials(name)) > 1) is long
+"""
+
+
+@pytest.mark.parametrize("tests", [REFUSED, WHETHER], ids=["a refusal", "a truth"])
+def test_a_row_that_says_whether_something_is_refused_or_so_is_looked_at(tmp_path, tests):
+    assert rows(tmp_path, tests, mutation="strict") == []
+
+
 def test_it_takes_runs_of_its_own_so_only_strict_asks(tmp_path):
     assert rows(tmp_path, LATE, mutation="warn") == []
 

@@ -177,6 +177,8 @@ class Change:
         return "\n".join(lines)
 
 
+WRITTEN = "written"
+"""The family of good changes that are no commit of the project."""
 CASES: list[Change] = []
 """Every written case, in the order in which they are written."""
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from changes import Change, Files
+from changes import WRITTEN, Change, Files
 from repositories import Project, texts_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _AFTER: dict[str, dict[str, str]] = {}
 
 def before(case: Change, place: Place) -> dict[str, str] | None:
     """The files of the commit's parent; nothing for a case that is no commit."""
-    if case.part != "good":
+    if case.part != "good" or case.family == WRITTEN:
         return None
     project = case.project
     _AFTER[project.commit] = _texts(place, project, project.commit)

@@ -28,6 +28,9 @@ import base_python
 import base_python_around
 import base_python_asserts
 import base_python_config
+import fresh_base
+import fresh_good
+import fresh_new
 import history
 import new_go
 import new_node
@@ -54,6 +57,9 @@ WRITTEN = (
     new_python_asserts,
     new_node,
     new_go,
+    fresh_base,
+    fresh_new,
+    fresh_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -79,7 +85,9 @@ def lists() -> str:
     families = len({case.family for case in cases if case.bad})
     bad = _digest("base_*.py", "new_*.py", "faults_*.py", "pieces.py")
     good = _digest("history.json")
-    return f"{count}, {families} families of bad changes\nbad:  sha256:{bad}\ngood: sha256:{good}"
+    fresh = _digest("fresh*.py")
+    head = f"{count}, {families} families of bad changes"
+    return f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}"
 
 
 def _digest(*names: str) -> str:

@@ -51,6 +51,13 @@ PACKAGES = {
         "expect-type@1.3.0",
         "@types/node@25.5.0",
     ),
+    "mocha": ("mocha@9.2.0",),
+    "vitest3": (
+        "vitest@3.2.4",
+        "@vitest/coverage-v8@3.2.4",
+        "typescript@5.9.3",
+        "@types/node@25.0.8",
+    ),
     "qs": (
         "tape@5.10.2",
         "es-define-property@1.0.1",

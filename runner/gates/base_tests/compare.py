@@ -29,7 +29,6 @@ _LINE = regex(r"\(line \d+\)")
 """Where a documentation test of Rust stands."""
 _OF_GO = regex(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
 _SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
-_LAST = regex(r"(?:::|\.| > | \u203a |/)")
 _IDLE = ("skipped", "xfailed")
 _BAD = ("failed", "error")
 
@@ -81,11 +80,6 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
         return f"{place(path)} > {_NUMBER.sub('#', _ADDRESS.sub('#', inner))}"
     test = _LINE.sub("(line #)", test)
     return _NUMBER.sub("#", _ADDRESS.sub("#", test))
-
-
-def last_of(test: str) -> str:
-    """The function of a test: `test_c` of `tests/test_a.py::TestB::test_c`."""
-    return [part for part in _LAST.split(test) if part][-1] if test else test
 
 
 class Fate(StrEnum):

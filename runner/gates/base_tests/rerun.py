@@ -18,10 +18,11 @@ from runner.gates.base_tests.compare import (
     new_tests,
     ran_of,
 )
-from runner.gates.base_tests.test_support import Meaning, as_before, support_of
+from runner.gates.base_tests.test_support import as_before, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
+from runner.gates.meant_tests import Meaning
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
@@ -201,7 +202,8 @@ class Asking:
         found = list(find_lost_tests(was, restored, is_now))
         if found and self.support.added:
             found = list(self._with_added(line, found, was, is_now))
-        same = self.meaning.find_renamed_tests(found, [*new_tests(was, is_now)])
+        gone = [one.test for one in found if one.fate in (Fate.GONE, Fate.UNRUN)]
+        same = self.meaning.find_renamed_tests(gone, [*new_tests(was, is_now)])
         yield from (one for one in found if one.test not in same)
 
     def _with_added(self, line: Check, found: list[Lost], was: Ran, now: Ran) -> Iterator[Lost]:
@@ -222,7 +224,8 @@ class Asking:
 
     def finding(self, one: Lost) -> Finding:
         """A question, or a warning where a person asked for it, or where (c) decides."""
-        meant = self.meaning.of_test(one)
+        unseen = one.fate in (Fate.GONE, Fate.UNRUN, Fate.FAILS)
+        meant = self.meaning.of_test(one.test, one.file, unseen=unseen)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
         if one.fate is Fate.UNRUN:
             severity, hint = Severity.WARNING, "see what its expectations have become"

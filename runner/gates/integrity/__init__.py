@@ -6,17 +6,25 @@ frozen. New tests are looked at too: one that can never fail proves nothing.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
 from runner.gates.integrity.compare_tests import findings
+from runner.lazy_module import lazy_module
 from runner.model import Proof, Verdict, digest_of
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runner.config.settings import Settings
+    from runner.gates import meant_tests
     from runner.gates.base import GateContext
+    from runner.gates.integrity.weaknesses import Weakness
     from runner.model import Task
+else:
+    meant_tests = lazy_module("runner.gates.meant_tests")
 
 
 def integrity_proof(note: str, count: int) -> Proof:
@@ -54,5 +62,19 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             must_assert=bench.red_first,
             by_person=bench.by_person,
             is_test=bench.is_test,
+            meant=_meaning(bench),
         ),
     )
+
+
+def _meaning(bench: GateContext) -> Callable[[str, Weakness], str]:
+    """By what the plan says of a test that it may lose something; read at the first that did."""
+
+    @cache
+    def known() -> meant_tests.Meaning:
+        return meant_tests.Meaning.of(bench)
+
+    def meant(path: str, weak: Weakness) -> str:
+        return known().of_text(weak.test, path, gone=weak.gone, task=bench.task)
+
+    return meant

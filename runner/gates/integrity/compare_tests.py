@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.integrity import configuration
-from runner.gates.integrity.weaknesses import Weakness, is_read, read_tests, weaknesses
+from runner.gates.integrity.weaknesses import Weakness, weaknesses
+from runner.gates.test_bodies import is_read, read_tests
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.languages.base import CONSTANT
 from runner.languages.registry import code_language
@@ -42,6 +43,11 @@ def is_excused(path: str, task: Task) -> bool:
     return path in {output.removeprefix("./") for output in task.outputs}
 
 
+def _unmeant(_path: str, _weak: Weakness) -> str:
+    """Nobody asked for it."""
+    return ""
+
+
 def findings(
     changes: Sequence[Change],
     before: Callable[[str], bytes | None],
@@ -51,12 +57,14 @@ def findings(
     must_assert: bool,
     by_person: bool = True,
     is_test: Callable[[str], bool] = is_test_path,
+    meant: Callable[[str, Weakness], str] = _unmeant,
 ) -> tuple[Finding, ...]:
     """What a person or an implementer must hear of the proposal's tests.
 
     `reviewed`: a person applied the change or will; then files that the task lists exactly only
     warn. `must_assert`: a new test that asserts nothing refuses, else it warns. Unless `by_person`,
-    what a test that has landed lost is a question: a person says whether that is meant.
+    what a test that has landed lost is a question: a person says whether that is meant. `meant`
+    says by what the plan does so already; then it is told, and no more.
     """
     told: list[Finding] = []
     elsewhere = _codes(changes, is_test)
@@ -69,7 +77,7 @@ def findings(
             change, old, elsewhere, hint, tests=tests, must_assert=must_assert
         ):
             asks = advice is hint and not by_person
-            told += _make_findings(change.path, weak, advice, lenient=lenient, asks=asks)
+            told += _make_findings(change.path, weak, advice, meant, lenient=lenient, asks=asks)
     return tuple(told)
 
 
@@ -108,17 +116,25 @@ def _looks(
 
 
 def _make_findings(
-    path: str, weak: Iterable[Weakness], hint: str, *, lenient: bool, asks: bool
+    path: str,
+    weak: Iterable[Weakness],
+    hint: str,
+    meant: Callable[[str, Weakness], str],
+    *,
+    lenient: bool,
+    asks: bool,
 ) -> Iterator[Finding]:
     grave = Severity.QUESTION if asks else Severity.ERROR
     for one in weak:
+        why = meant(path, one) if one.grave and one.test else ""
+        refuses = one.grave and not (lenient or why)
         yield Finding(
             check=CHECK,
-            message=one.message,
+            message=f"{one.message}: {why}" if why else one.message,
             path=path,
             line=one.line,
-            severity=grave if one.grave and not lenient else Severity.WARNING,
-            hint=ASKED if asks and one.grave and not lenient else hint,
+            severity=grave if refuses else Severity.WARNING,
+            hint="" if why else ASKED if asks and refuses else hint,
         )
 
 

@@ -1,7 +1,5 @@
 """How a changed test file claims less than it did before: what is gone, silenced or weaker.
 
-What a test file claims, read by what is known of its language (`runner.languages`).
-
 When one equality says less than another for sure: the same is done to both of its sides.
 
 `a == b` always gives `c(a) == c(b)`, never the other way round: a slice, a replacement, a length
@@ -15,8 +13,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.languages.base import CONDITIONAL, SILENT, TestFile
-from runner.languages.registry import code_language
+from runner.languages.base import CONDITIONAL, SILENT
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.text.bounded import LONGEST, TooLarge, letters, replace
@@ -25,7 +22,7 @@ from runner.text.syntax import python_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from runner.languages.base import Claim, TestBody
+    from runner.languages.base import Claim, TestBody, TestFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +33,10 @@ class Weakness:
     message: str
     grave: bool = True
     """Whether it refuses; else a person is told."""
+    test: str = ""
+    """The test that lost something; empty where it is about a whole file."""
+    gone: bool = False
+    """Whether that test is there no more."""
 
 
 def weaknesses(old: TestFile, new: TestFile, elsewhere: frozenset[str]) -> Iterator[Weakness]:
@@ -46,13 +47,18 @@ def weaknesses(old: TestFile, new: TestFile, elsewhere: frozenset[str]) -> Itera
         now = new.tests.get(name)
         told = not new.marks and body.is_told_by(new.tests.values())
         if now is not None:
-            yield from _weaker(name, body, now, told=told)
+            yield from _of_test(name, _weaker(name, body, now, told=told))
         elif body.is_test and body.code not in moved and not told:
             what = _format_count(len(body.claims), "assertion")
-            yield Weakness(body.line, f"the test {name} is gone ({what}; line {body.line} before)")
+            said = f"the test {name} is gone ({what}; line {body.line} before)"
+            yield Weakness(body.line, said, test=name, gone=True)
     for name, body in new.tests.items():
         if name not in old.tests and any(b.code == body.code for b in old.tests.values()):
             yield from _find_added_marks((), body.marks, name)
+
+
+def _of_test(name: str, found: Iterator[Weakness]) -> Iterator[Weakness]:
+    return (Weakness(one.line, one.message, one.grave, name) for one in found)
 
 
 def _weaker(name: str, old: TestBody, new: TestBody, *, told: bool) -> Iterator[Weakness]:
@@ -177,39 +183,6 @@ def _short(text: str, most: int = 80) -> str:
 
 def _format_count(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-# --- readers --------------------------------------------------------------------------
-
-
-_LARGEST = 2_000_000
-"""Bytes of a file that is read; a larger one holds data."""
-
-
-def is_read(path: str) -> bool:
-    """Whether tests of this language are understood."""
-    language = code_language(path)
-    return language is not None and language.tests_of is not None
-
-
-def read_tests(path: str, content: bytes | None) -> TestFile | None:
-    """What a test file claims; an absent one claims nothing, None: nobody can tell."""
-    if content is None:
-        return TestFile()
-    language = code_language(path)
-    if language is None or language.tests_of is None or len(content) > _LARGEST:
-        return None
-    return language.tests_of(content.decode("utf-8", "replace"))
-
-
-def tests_in(path: str, content: bytes) -> frozenset[str]:
-    """The names of the tests in a file; of Python `TestB.test_c`."""
-    found = read_tests(path, content)
-    return (
-        frozenset(name for name, body in found.tests.items() if body.is_test)
-        if found
-        else frozenset()
-    )
 
 
 # --- weaker equality ------------------------------------------------------------------

@@ -15,6 +15,7 @@ from runner.gates.mutation.mutants import Mutant
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.languages.c_like_lexer import find_closing, mask_literals
 from runner.languages.registry import read_code
+from runner.lazy_pattern import regex
 from runner.model import Finding
 from runner.text.syntax import python_tree
 
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.model import Severity
 
-_LITERAL = re.compile(
+_LITERAL = regex(
     r"(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|(?P<number>(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.]))"
 )
+_SAID = regex(_LITERAL.pattern + r"|(?P<truth>(?<![\w.])(?:[Tt]rue|[Ff]alse)(?![\w]))")
+_REFUSED = regex(r"\b(?:\w*(?:Error|Exception|Warning)|err\w*|nil|None|null|undefined)\b")
+"""What a row says that waits for a refusal: any other values may be refused as well."""
 _LEAST = 2
 """Rows that a table has, and values that a row has."""
 _LARGEST = 400_000
@@ -76,21 +80,35 @@ def _unread(
             continue
         ends[row] = laboratory.run(other_row(row, path, content))
         looked = any(one in _LOOKED for one in ends.values())
-        idle = [one for one, ended in ends.items() if ended is Ends.SURVIVED]
+        idle = [
+            one
+            for one, ended in ends.items()
+            if ended is Ends.SURVIVED and not _REFUSED.search(_bare(one, content))
+        ]
         if looked and idle:
             return idle[0]
     return None
 
 
 def other_row(row: _Row, path: str, content: bytes) -> Mutant:
-    """The row with another value in each of its places."""
+    """The row with another value in each of its places; of two truths the other one."""
     text = content[row.start : row.end].decode("utf-8", "replace")
-    other = _LITERAL.sub(_another, text).encode()
+    other = _SAID.sub(_another, text).encode()
     line = content.count(b"\n", 0, row.start) + 1
     return Mutant(path, "", "row", line, row.start, row.end, other)
 
 
+def _bare(row: _Row, content: bytes) -> str:
+    """The words of a row that stand in no text."""
+    return _LITERAL.sub(" ", content[row.start : row.end].decode("utf-8", "replace"))
+
+
+_OTHER_TRUTH = {"true": "false", "false": "true", "True": "False", "False": "True"}
+
+
 def _another(match: re.Match[str]) -> str:
+    if match["truth"]:
+        return _OTHER_TRUTH[match["truth"]]
     return f"{match[0]}7" if match["number"] else f"{match[0][:-1]}~{match[0][-1]}"
 
 
