@@ -44,7 +44,7 @@ class Journal:
     def __init__(self, path: Path, descriptor: int, *, run: str = "", via: str = "") -> None:
         self.path = path
         self.run = run
-        self._producer = f"{PRODUCER} via {via}" if via else PRODUCER
+        self._via = via
         self._descriptor = descriptor
         self._writing = Lock()
         self._syncing = Lock()
@@ -87,17 +87,19 @@ class Journal:
         cause: Record | str = "",
         origin: str = "",
         durable: bool = False,
+        via: str = "",
     ) -> Record:
         """Write one event; with `durable` it and all before it are on disk on return.
 
         `cause` is the record that led to it, or its id; then `origin` is needed only where that
-        record is older than this object. Raises OSError; after an error of fsync every further
-        append raises, since what is on disk is no longer known.
+        record is older than this object. `via` says from where one word of a person comes, as that
+        of `open` does of all. Raises OSError; after an error of fsync every further append raises,
+        since what is on disk is no longer known.
         """
         with self._lock():
             self._catch_up()
             # Number and time are taken under the lock, so that in the file both only grow.
-            record = self._record(event, task, attempt, cause, origin)
+            record = self._record(event, task, attempt, cause, origin, via or self._via)
             line = encode(record)
             self._write(line)
             self._seq = record.seq
@@ -144,7 +146,7 @@ class Journal:
     # --- writing ----------------------------------------------------------------------
 
     def _record(
-        self, event: Event, task: str, attempt: int, cause: Record | str, origin: str
+        self, event: Event, task: str, attempt: int, cause: Record | str, origin: str, via: str
     ) -> Record:
         name = event.type if isinstance(event, Unknown) else NAMES[type(event)]
         new = effects.new_id()
@@ -155,7 +157,7 @@ class Journal:
         moment = effects.timestamp()
         return Record(
             *(new, self._seq + 1, moment, self.run, name, task, attempt, led, first),
-            *(self._producer, event),
+            *(f"{PRODUCER} via {via}" if via else PRODUCER, event),
         )
 
     def _write(self, line: bytes) -> None:

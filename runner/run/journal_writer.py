@@ -57,6 +57,7 @@ class Appender(Protocol):
         attempt: int = 0,
         cause: str = "",
         durable: bool = False,
+        via: str = "",
     ) -> Record:
         """Write one event."""
 
@@ -93,14 +94,22 @@ class JournalWriter:
         attempt: int = 0,
         cause: str = "",
         durable: bool = False,
+        via: str = "",
     ) -> Record:
         """Write one event down; `durable` ones are on disk before this returns.
+
+        `via` says from where a person's word comes.
 
         While it gathers, those that tell how a task stands are so after the next `sync`.
         """
         later = durable and self._gathers and type(event) in _GATHERED
         record = self._journal.append(
-            event, task=task, attempt=attempt, cause=cause, durable=durable and not later
+            event,
+            task=task,
+            attempt=attempt,
+            cause=cause,
+            durable=durable and not later,
+            via=via,
         )
         self._owed = later or (self._owed and not durable)
         self.others += record.seq - self.state.seq - 1
@@ -182,9 +191,10 @@ class MemoryJournal:
         attempt: int = 0,
         cause: str = "",
         durable: bool = False,
+        via: str = "",
     ) -> Record:
         """The record that the journal would hold."""
-        del durable
+        del durable, via
         self.seq += 1
         id_ = f"rehearsal-{self.seq}"
         return Record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +11,7 @@ from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRej
 from runner.journal.sessions import ReviewSwitched
 from runner.journal.task_fold import APPROVED, REJECTED
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Digest, Task
     from runner.run.journal_writer import JournalWriter
+    from runner.run.landing import lease_standing
+else:
+    lease_standing = lazy_module("runner.run.landing.lease_standing")
 
 CHECK = "review"
 REJECTED_BY = "a person rejected this"
@@ -239,11 +244,11 @@ class Review:
 
     def _note_edit(self, task: Task, attempt: int, edited: Change) -> None:
         event = WriteReviewed(edited.path, edited.before, edited.after, "edited", "person")
-        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+        _note_word(self.ledger, event, task.id, attempt)
 
     def _note_switch(self, task: Task, attempt: int, *, whole_run: bool) -> None:
         event = ReviewSwitched(ReviewMode.AUTO.value, WHOLE_RUN if whole_run else "task", "person")
-        self.ledger.note(event, task=task.id, attempt=attempt, durable=True)
+        _note_word(self.ledger, event, task.id, attempt)
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
         """The places of those that nobody has answered."""
@@ -274,10 +279,16 @@ def note_answer(ledger: JournalWriter, task: str, attempt: int, change: Change, 
     """Keep a person's decision about exactly these bytes."""
     if said.answer is Answer.REJECTED:
         refusal = WriteRejected(change.path, change.before, change.after, said.reason, "person")
-        ledger.note(refusal, task=task, attempt=attempt, durable=True)
+        _note_word(ledger, refusal, task, attempt)
     else:
         event = WriteReviewed(change.path, change.before, change.after, "applied", "person")
-        ledger.note(event, task=task, attempt=attempt, durable=True)
+        _note_word(ledger, event, task, attempt)
+
+
+def _note_word(ledger: JournalWriter, event: Event, task: str, attempt: int) -> None:
+    """What a person said to a question of the run: it asks them where it runs."""
+    via = f"terminal by {lease_standing.person_name(os.environ)}"
+    ledger.note(event, task=task, attempt=attempt, durable=True, via=via)
 
 
 def find_answer(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:

@@ -1,5 +1,6 @@
 """A project is begun, checked, built, looked at and cancelled by calls alone: no command line."""
 
+import json
 import os
 import subprocess
 import sys
@@ -175,7 +176,8 @@ def test_without_a_word_of_trust_nothing_runs(shop, ready, console, person):
     assert find_nothing_to_do(ready(), BuildRequest()) is not None
 
 
-def test_a_person_reviews_each_proposed_write(shop, ready, console, person):
+def test_a_person_reviews_each_proposed_write(shop, ready, console, person, monkeypatch):
+    monkeypatch.setenv("LOGNAME", "ada")
     ada = person(changes=[Said(Answer.APPROVED), Said(Answer.WAITS)])
     result = build(ready(review="prompt"), TRUSTED, console, ada)
     assert ada.asked == [("TASK-001", "a.txt"), ("TASK-002", "b.txt")]
@@ -189,6 +191,10 @@ def test_a_person_reviews_each_proposed_write(shop, ready, console, person):
     assert build(ready(review="prompt"), TRUSTED, console, bob).code is ExitCode.OK
     assert bob.asked == [("TASK-002", "b.txt")]
     assert shop.read("b.txt") == "two\n"
+    journal = map(json.loads, (shop.root / "artifacts/build/journal.jsonl").open())
+    said = {one["type"]: one["producer"] for one in journal}
+    assert said["write.reviewed"].endswith(" via terminal by ada")
+    assert " via " not in said["task.done"]
 
 
 def test_what_a_person_edits_is_what_lands(shop, ready, console, person):
