@@ -146,7 +146,8 @@ class BuildWork:
         except RunnerError as error:
             if why := self._find_stop():
                 return why
-            said = " ".join(filter(None, (error.message, error.where, error.detail)))
+            where = f" ({error.where})" if error.where else ""
+            said = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
             if error.code is ExitCode.CONFLICT:
                 return self._put_off(said)
             return WorkEnd("FAILED", _shorten(said))
