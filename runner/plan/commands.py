@@ -32,6 +32,8 @@ _NO_OPERATOR = regex(r"\\.|[<>]&[\w-]*|&>>?")
 """An escaped letter, and redirections that are written with `&`."""
 _CONTROL = regex(r"&&|\|\||;;|\|&|[;|&\n]")
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
+_PLAIN = regex(r"[A-Za-z0-9_.,:/=+@%-]+(?:[ \t]+[A-Za-z0-9_.,:/=+@%-]+)*")
+"""A line without quotes, operators and comments, as most are: its words stand between blanks."""
 _BETWEEN = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", "\n"})
 
 
@@ -48,6 +50,8 @@ def swallows_failure(command: str) -> str:
 
 def shell_operator(command: str) -> str:
     """The first operator of a shell line that joins or hides commands, outside of quotes."""
+    if _PLAIN.fullmatch(command):
+        return ""
     lexer = shlex.shlex(_NO_OPERATOR.sub("", command), posix=False, punctuation_chars=";&|\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -69,14 +73,8 @@ def executables(command: str) -> tuple[str, ...]:
 
 
 def _executables(command: str) -> Iterator[str]:
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:
-        return  # an open quote: the shell will say so when the command runs
     at_start = True
-    for word in words:
+    for word in _words_of(command):
         if word in _BETWEEN:
             at_start = True
         elif at_start and not _ASSIGNMENT.match(word):
@@ -85,3 +83,15 @@ def _executables(command: str) -> Iterator[str]:
                 yield word
             elif word in ("!", "then", "do", "else", "if", "while", "until", "{", "time", "exec"):
                 at_start = True
+
+
+def _words_of(command: str) -> list[str]:
+    """The words and operators of a shell line; none behind an open quote, as the shell will say."""
+    if _PLAIN.fullmatch(command):
+        return command.split()
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        return []

@@ -1,7 +1,11 @@
 """What a shell line says about itself: whether it can fail, and whether it joins commands."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from runner.lazy_pattern import regex
+from runner.plan import commands
 from runner.plan.checks import check_plan
 from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.document import read_plan
@@ -105,3 +109,17 @@ def test_a_gate_that_skips_checks_is_a_warning_whatever_it_is_called():
     assert said_of("SKIP=mypy pre-commit run") == [
         ("warning", "gate lint of TASK-001 skips checks: `SKIP=mypy`")
     ]
+
+
+_SIGNS = "ab. ,:/=+@%-_7\t#'\"\\;&|()<>$*~é!{}\n"
+
+
+@settings(max_examples=400)
+@given(st.text(_SIGNS, max_size=14))
+def test_a_plain_line_is_cut_into_the_words_that_shlex_finds(line):
+    fast = (executables(line), shell_operator(line))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "_PLAIN", regex(r"(?!)"))
+        executables.cache_clear()
+        assert (executables(line), shell_operator(line)) == fast
+    executables.cache_clear()
