@@ -7,7 +7,6 @@ The sandbox has a network of its own with nothing in it. A socket that listens t
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import sys
 from contextlib import suppress
@@ -16,13 +15,13 @@ from threading import BoundedSemaphore, Lock, Thread
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.egress import client
 from runner.process.egress.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.config.registries import Registries
-
 
 _AT_ONCE = 64
 """Connections; further ones wait."""
@@ -51,7 +50,7 @@ class EgressServer:
         """The command line inside."""
         # Neither a variable nor a `.pth` of the tree may run code before the port is there; and
         # nothing is written beside a source that is read-only inside.
-        words = (sys.executable, "-I", "-S", "-B", str(Path(__file__)))
+        words = (sys.executable, "-I", "-S", "-B", str(Path(client.__file__)))
         return (*words, str(self.inner), *argv)
 
     def close_own_end(self) -> None:
@@ -137,47 +136,3 @@ class EgressServer:
         """It is closed."""
         with self._lock:
             self._open.discard(found)
-
-
-CANNOT_RUN, NOT_FOUND = 126, 127
-_WAITING = 64
-_NO_PROXY = "localhost,127.0.0.1,::1"
-
-
-def main() -> int:
-    """`doorway.py DESCRIPTOR PROGRAM ARGUMENT…`; gives an exit code only where it fails."""
-    os.environ.update(_variables(_open_port(int(sys.argv[1]))))
-    # What is ignored stays so over execve(2): `yes | head` would go on for ever, and ulimit's end
-    # of a file that is too large would be an error code that many programs do not look at.
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # as this interpreter has them, not a shell
-        signal.signal(ignored, signal.SIG_DFL)
-    try:
-        os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - becoming the command is its work
-    except OSError as problem:
-        print(f"{sys.argv[2]}: {problem.strerror}", file=sys.stderr)  # noqa: T201 - as a shell says it
-        return NOT_FOUND if isinstance(problem, FileNotFoundError) else CANNOT_RUN
-
-
-def _open_port(descriptor: int) -> int:
-    """The port on which the proxy outside listens in here."""
-    with (
-        socket.socket(fileno=descriptor) as outside,
-        socket.create_server(("127.0.0.1", 0), backlog=_WAITING) as listener,
-    ):
-        # A socket belongs for ever to the network namespace that it was made in
-        # (network_namespaces(7)), whoever accepts on it: so the proxy answers in here and dials out
-        # there.
-        socket.send_fds(outside, [b"\0"], [listener.fileno()])
-        return int(listener.getsockname()[1])
-
-
-def _variables(port: int) -> dict[str, str]:
-    """What pip, npm, cargo, go, git and curl look at."""
-    found = {"no_proxy": _NO_PROXY, "NO_PROXY": _NO_PROXY, "NODE_USE_ENV_PROXY": "1"}
-    for name in ("http_proxy", "https_proxy"):
-        found[name] = found[name.upper()] = f"http://127.0.0.1:{port}"
-    return found
-
-
-if __name__ == "__main__":
-    sys.exit(main())
