@@ -59,6 +59,7 @@ class Team:
             "RUNNER_LEASE_SECONDS": "2",
             "RUNNER_WORKER_BEAT": "0.3",
             "RUNNER_WORKER_POLL": "1",
+            "RUNNER_WORKER_FOLDERS": str(self.folder),
         }
         done = subprocess.run(
             [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.address,

@@ -18,6 +18,19 @@ def stop_at(k):
     return watch
 
 
+def stop_behind(meant, times):
+    """Ends the child right before what follows, once `meant` said yes so many times."""
+    left = times
+
+    def watch(_number, kind, target):
+        nonlocal left
+        if not left:
+            os._exit(STOPPED)
+        left -= meant(kind, target)
+
+    return watch
+
+
 def stop_before(meant, times):
     """Ends the child right before the effect that `meant` says yes to so many times."""
     seen = 0
