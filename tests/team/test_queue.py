@@ -199,7 +199,8 @@ def test_no_configuration_of_the_folder_around_is_heeded(workplace, tmp_path, mo
     assert not witness.exists()
 
 
-def test_the_commands_register_queue_and_show(workplace, tmp_path):
+def test_the_commands_register_queue_and_show(workplace, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNNER_WORKER_FOLDERS", str(tmp_path))
     bare = tmp_path / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
     workplace.runner("store", "init")
@@ -233,7 +234,8 @@ def test_the_commands_register_queue_and_show(workplace, tmp_path):
     assert workplace.runner("store", "check").code == 0
 
 
-def test_a_repository_that_is_gone_is_told_by_check(workplace, tmp_path):
+def test_a_repository_that_is_gone_is_told_by_check(workplace, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNNER_WORKER_FOLDERS", str(tmp_path))
     bare = tmp_path / "shop.git"
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
     workplace.commit({"a": "1"})

@@ -226,7 +226,9 @@ def test_an_answer_reaches_a_run_that_goes_on_within_a_second(crew):
     )
     assert answer["outcome"] == "TASK-001 approved"
     journal = journal_of(crew.folder / "home-w", build)
-    (word,) = [one for one in journal if one["producer"].endswith("via queue by eve")]
+    said = [one for one in journal if one["producer"].endswith("via queue by eve")]
+    assert [one["type"] for one in said] == ["write.reviewed", "task.approved"]
+    word = said[-1]
     assert datetime.fromisoformat(word["time"]).timestamp() - given < MOMENT
     done = crew.wait_for(build, "COMPLETED", "FAILED")
     assert (done.state, done.token) == ("COMPLETED", 1), crew.log()
