@@ -189,7 +189,7 @@ _PATIENCE = 30.0
 _CHILD = """\
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from runner.writes.bandit_process import serve
+from runner.writes.sast import serve
 serve()
 """
 
