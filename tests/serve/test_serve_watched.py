@@ -96,7 +96,7 @@ def test_a_held_regression_is_answered_while_the_build_runs(workplace, serve, pe
     assert site.api(f"/builds/{site.build}")[1]["run"] is not None  # it never stopped for that
     mark.touch()
     tab.go(f"{site.origin}/b/{site.build}")
-    tab.until("!document.querySelector('form[hx-post$=\"/do/stop\"]')")
+    tab.until("!document.querySelector('form[hx-post$=\"/do/stop\"]') && !!window.htmx")
     tell("TASK-005 ends, and so does the run; the page says so by itself. She starts it again.")
     tab.press("form[hx-post$='/do/run'] button")
     tab.until("document.querySelector('.figures').innerText.includes('4 of 5')")

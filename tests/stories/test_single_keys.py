@@ -124,7 +124,9 @@ def test_who_stops_it_gets_the_terminal_and_is_asked_again(workplace, tmp_path):
 
 def test_a_signal_that_ends_it_puts_the_terminal_back(workplace):
     tasks(workplace, "a")
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would be inherited
     with begin(workplace) as terminal:
+        signal.signal(signal.SIGHUP, before)
         terminal.until("[w]ait?")
         os.kill(terminal._pid, signal.SIGHUP)
         terminal.wait()
