@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 from browser import CHROMIUM, Browser
 from site_process import Site
@@ -35,6 +37,7 @@ def main() -> int:
         finally:
             browser.close()
             site.close()
+        _take_team(Path(folder), shop)
     return 0
 
 
@@ -63,21 +66,53 @@ def _run(shop: Path, *words: str, may_wait: bool = False) -> None:
 
 
 def _take(site: Site, tab: object) -> None:
-    PICTURES.mkdir(exist_ok=True)
     tab.enter(site.link)
     base = tab.script("location.origin + location.pathname")
-    for name, path, width, dark in (
-        ("build", "", 1280, False),
-        ("review", "/review/TASK-003", 1280, False),
-        ("build-dark-narrow", "", 360, True),
-    ):
-        tab.go(base + path)
-        file = PICTURES / f"{name}.png"
-        tab.look(file, width=width, height=900, dark=dark)
-        size = file.stat().st_size
-        if size > LARGEST:
-            raise SystemExit(f"{file} has {size} bytes")
-        sys.stdout.write(f"{file.relative_to(ROOT)}: {size} bytes\n")
+    _look(tab, "build", base)
+    _look(tab, "review", f"{base}/review/TASK-003")
+    _look(tab, "build-dark-narrow", base, width=360, dark=True)
+
+
+def _take_team(folder: Path, shop: Path) -> None:
+    """A build of a team that waits for a person, as a reviewer sees it."""
+    from team_people import Team
+
+    from runner.team.build_queue import Wanted, queue_build
+
+    plan = shop / "TASK-GRAPH.md"
+    head, mark, rest = plan.read_text().partition("## TASK-003")
+    rest = rest.replace("- Output files", "- Review: prompt\n- Output files", 1)
+    plan.write_text(head + mark + rest)
+    _git(shop, "commit", "-qam", "a person reviews the rule")
+    team, browser = Team(folder), Browser()
+    try:
+        repository = team.repository(SimpleNamespace(git=partial(_git, shop)))
+        build = queue_build(team.store, Wanted(repository, "operator", tasks=("TASK-003",)))
+        server, tab = team.serve(), browser.tab()
+        tab.go(f"{server.origin}/open")
+        tab.type("#token", team.tokens["reviewer"])
+        tab.press("#sign-in button")
+        tab.until("location.pathname === '/' && document.readyState === 'complete'")
+        team.work()
+        _look(tab, "team-build", f"{server.origin}/q/{build.short}")
+    finally:
+        browser.close()
+        team.close()
+
+
+def _git(shop: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=shop, check=True)
+
+
+def _look(tab: object, name: str, address: str, *, width: int = 1280, dark: bool = False) -> None:
+    tab.go(address)
+    PICTURES.mkdir(exist_ok=True)
+    file = PICTURES / f"{name}.png"
+    tab.look(file, width=width, height=900, dark=dark)
+    size = file.stat().st_size
+    if size > LARGEST:
+        raise SystemExit(f"{file} has {size} bytes")
+    sys.stdout.write(f"{file.relative_to(ROOT)}: {size} bytes\n")
 
 
 if __name__ == "__main__":
