@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -233,3 +235,19 @@ def test_a_plain_install_brings_few_packages() -> None:
                 left += [(one.name, ""), *((one.name, each) for each in one.extras)]
     assert len(found) <= MOST_PACKAGES, sorted(found)
     assert not {"jsonschema", "schemathesis", "cryptography", "distributed"} & found
+
+
+_MODULE_IN_TEXT = re.compile(r"\b(?:from|import) (runner(?:\.[a-z_]\w*)+)")
+
+
+def test_programs_that_stand_in_texts_import_modules_that_there_are():
+    """What a child is told to import no type checker reads: a module that moved is not found."""
+    named = {
+        (file.relative_to(ROOT).as_posix(), name)
+        for file in PRODUCT
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for name in _MODULE_IN_TEXT.findall(node.value)
+    }
+    assert "runner.writes.sast" in {name for _, name in named}
+    assert [one for one in sorted(named) if find_spec(one[1]) is None] == []
