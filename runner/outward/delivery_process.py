@@ -13,15 +13,21 @@ import hashlib
 import os
 import signal
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.config.paths import Places
 from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
+from runner.lazy_module import lazy_module
 from runner.outward.delivery import DoorWork, Patience, deliver
 from runner.outward.nats_door import NatsDoor
 from runner.outward.otlp_work import OtlpWork
+from runner.outward.outbox import FolderOutbox, StoreOutbox
 from runner.outward.told_cursors import ToldFile, require_alone
 from runner.outward.webhook_door import WebhookDoor, find_key
 from runner.process.platform import process
+from runner.project import BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +37,10 @@ if TYPE_CHECKING:
     from runner.outward.delivery import Work
     from runner.outward.outbox import Outbox
     from runner.project import Project
+    from runner.team import event_outbox
+    from runner.team.store_engine import Store
+else:
+    event_outbox = lazy_module("runner.team.event_outbox")
 
 _PATIENCE = 60.0
 """Seconds for which a receiver that is away is tried once nothing more is to come."""
@@ -159,6 +169,31 @@ def describe_doors(source: Source) -> tuple[bool, list[dict[str, object]]]:
     return going_on, rows
 
 
+def folder_source(project: Project, environ: Mapping[str, str]) -> Source:
+    """A folder's journal, to the doors of its settings. Raises RunnerError where there are none."""
+    require_doors(project.settings)
+    works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
+    lock = RunLock(project.root / BUILD)
+    return Source(works, _cursors(environ, str(project.root.resolve())), lambda: not lock.holder())
+
+
+@contextlib.contextmanager
+def store_source(
+    store: Store, settings: Settings, environ: Mapping[str, str], *, delivers: bool
+) -> Iterator[Source]:
+    """All builds of a team's store, while entered; one process delivers them.
+
+    Raises RunnerError where another does, or where nobody is to be told.
+    """
+    require_doors(settings)
+    with contextlib.closing(event_outbox.DeliveryTurn(store)) as turn:
+        stored = partial(event_outbox.StoredEvents, store, turn=turn)
+        works = open_works(settings, environ, lambda: StoreOutbox(stored()), None)
+        if delivers:
+            turn.require()
+        yield Source(works, _cursors(environ, store.address), lambda: True)
+
+
 def open_works(
     settings: Settings,
     environ: Mapping[str, str],
@@ -182,6 +217,7 @@ def open_works(
     return found
 
 
-def cursors_path(state: Path, source: str) -> Path:
+def _cursors(environ: Mapping[str, str], source: str) -> Path:
     """Where the cursors of a source are kept: a folder's path, or a store's address."""
-    return state / "told" / f"{hashlib.sha256(source.encode()).hexdigest()[:24]}.sqlite"
+    name = hashlib.sha256(source.encode()).hexdigest()[:24]
+    return Places.of(environ).state / "told" / f"{name}.sqlite"

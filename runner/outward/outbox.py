@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.errors import RunnerError
@@ -95,6 +96,29 @@ class Positions:
         """This one was told."""
         self._after[message.journal] = message.seq
         self._offsets[message.journal] = message.offset
+
+
+def read_on(
+    outbox: Outbox, after: dict[str, int], pause: float, away: tuple[type[RunnerError], ...] = ()
+) -> Iterator[Message]:
+    """All that stands behind those numbers; with a `pause`, in seconds, what comes, without an end.
+
+    An error of `away` is waited out by who follows and has read before; it is raised otherwise.
+    """
+    positions, seen = Positions(after), False
+    while True:
+        try:
+            for message in outbox.read(positions):
+                yield message
+                positions.move(message)
+            seen = True
+        except away:
+            if not (pause and seen):
+                raise
+            outbox.look_again()
+        if not pause:
+            return
+        time.sleep(pause)
 
 
 class FolderOutbox:

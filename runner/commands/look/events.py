@@ -6,10 +6,8 @@ import argparse
 import json
 import re
 import sys
-import time
 from collections import deque
-from contextlib import closing, contextmanager
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +15,9 @@ from runner.app.inspect.event_log import follow_log, gist, read_log
 from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode, encode
-from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
-from runner.outward.outbox import FolderOutbox, Positions, StoreOutbox, find_journal
-from runner.project import BUILD, Project
+from runner.outward.outbox import FolderOutbox, StoreOutbox, find_journal, read_on
+from runner.project import Project
 from runner.text.display import display
 from runner.text.wording import moment, plural
 
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.commands.team import team_store
-    from runner.config import paths
     from runner.journal.events import Record
     from runner.outward import delivery_process
     from runner.outward.delivery_process import Source
@@ -40,7 +36,6 @@ else:
     delivery_process = lazy_module("runner.outward.delivery_process")
     documents = lazy_module("runner.report.documents")
     event_outbox = lazy_module("runner.team.event_outbox")
-    paths = lazy_module("runner.config.paths")
     store_engine = lazy_module("runner.team.store_engine")
     team_store = lazy_module("runner.commands.team.team_store")
 
@@ -134,27 +129,15 @@ def _tell(text: str) -> None:
 @contextmanager
 def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Source]:
     """What is to be told to whom: this folder's events, or those of the team's store."""
-    state, open_works = paths.Places.of(environ).state, delivery_process.open_works
     if not (given.team or given.store):
-        project = _open_project(environ)
-        delivery_process.require_doors(project.settings)
-        works = open_works(project.settings, environ, lambda: FolderOutbox(project), project)
-        lock = RunLock(project.root / BUILD)
-        cursors = delivery_process.cursors_path(state, str(project.root.resolve()))
-        yield delivery_process.Source(works, cursors, lambda: lock.holder() is None)
+        yield delivery_process.folder_source(_open_project(environ), environ)
         return
-
     settings = team_store.read_settings(environ)
-    delivery_process.require_doors(settings)
-    with team_store.open_team(given, environ) as store:
-        turn = event_outbox.DeliveryTurn(store)
-        stored = partial(event_outbox.StoredEvents, store, turn=turn)
-        works = open_works(settings, environ, lambda: StoreOutbox(stored()), None)
-        cursors = delivery_process.cursors_path(state, store.address)
-        with closing(turn):
-            if given.deliver:
-                turn.require()
-            yield delivery_process.Source(works, cursors, lambda: True)
+    with (
+        team_store.open_team(given, environ) as store,
+        delivery_process.store_source(store, settings, environ, delivers=given.deliver) as source,
+    ):
+        yield source
 
 
 def _describe_door(row: Mapping[str, object]) -> str:
@@ -169,7 +152,6 @@ def _describe_door(row: Mapping[str, object]) -> str:
 
 
 def _open_project(environ: Mapping[str, str]) -> Project:
-
     return Project.open(Path.cwd(), environ, plan_needed=False)
 
 
@@ -195,31 +177,11 @@ def _print(
     """`away` are errors that who follows waits out."""
     pause = (_STORE_POLL if away else _POLL) if given.follow else 0.0
     try:
-        for message in _read(outbox, after, pause, away):
+        for message in read_on(outbox, after, pause, away):
             print(message.text() if given.json else _line(message), flush=given.follow)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     return ExitCode.OK
-
-
-def _read(
-    outbox: Outbox, after: dict[str, int], pause: float, away: tuple[type[RunnerError], ...]
-) -> Iterator[Message]:
-
-    positions, seen = Positions(after), False
-    while True:
-        try:
-            for message in outbox.read(positions):
-                yield message
-                positions.move(message)
-            seen = True
-        except away:
-            if not (pause and seen):  # who follows waits until it is there again
-                raise
-            outbox.look_again()
-        if not pause:
-            return
-        time.sleep(pause)
 
 
 def _line(message: Message) -> str:
