@@ -18,10 +18,9 @@ from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from runner.app.inspect import task_inquiry
-    from runner.app.inspect.causes import Cause
     from runner.app.inspect.task_inquiry import OneTask
     from runner.context.brief import Brief
 else:
@@ -88,7 +87,7 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Say why. Raises RunnerError for an id that no task has."""
-    from runner.app.inspect.causes import format_cause
+    from runner.app.inspect.causes import explain_cause
 
     if given.id is None:
         return _explain_all(given, environ)
@@ -105,12 +104,12 @@ def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         )
         print(said, end="")
     else:
-        print("\n".join((*format_cause(cause), *_advice(cause))))
+        print("\n".join(explain_cause(cause)))
     return ExitCode.OK
 
 
 def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.app.inspect.causes import format_cause
+    from runner.app.inspect.causes import explain_cause
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     causes = task_inquiry.explain_all(project)
@@ -118,23 +117,10 @@ def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         print(document("why", causes=causes), end="")
         return ExitCode.OK
     for cause in causes:
-        print("\n".join((*format_cause(cause), *_advice(cause))), end="\n\n")
+        print("\n".join(explain_cause(cause)), end="\n\n")
     if not causes:
         print("nothing stands in the way: runner status says what is next")
     return ExitCode.OK
-
-
-def _advice(cause: Cause) -> Iterator[str]:
-    """What a person can do, said once for each thing to do."""
-    by_advice: dict[str, list[str]] = {}
-    for root in cause.roots:
-        if root.next:
-            by_advice.setdefault(root.next, []).append(root.task)
-    if by_advice:
-        yield ""
-    for advice, tasks in by_advice.items():
-        about = f"  ({', '.join(tasks)})" if tasks != [cause.task] else ""
-        yield f"next: {advice}{about}"
 
 
 _BRIEF = """\
@@ -157,7 +143,7 @@ def execute_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     made = task_inquiry.next_brief(asked)
     brief = made.brief
     if given.json:
-        print(_document(asked.id, brief, made.mode), end="")
+        print(document("brief", **task_inquiry.describe_brief(asked.id, made)), end="")
         return ExitCode.OK
     if given.parts:
         print(_format_sizes(brief), end="")
@@ -167,23 +153,6 @@ def execute_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
         print(_format_sizes(brief), end="", file=sys.stderr)
     _warn(brief)
     return ExitCode.OK
-
-
-def _document(id_: str, brief: Brief, mode: str) -> str:
-    return document(
-        "brief",
-        task=id_,
-        attempt=brief.attempt,
-        mode=mode,
-        task_type=brief.kind,
-        patterns=[pattern.id for pattern in brief.patterns],
-        searched=brief.searched,
-        skills=list(brief.skills),
-        tokens=brief.tokens,
-        parts=[part._asdict() for part in brief.parts],
-        warnings=list(brief.warnings),
-        text=brief.text,
-    )
 
 
 def _format_sizes(brief: Brief) -> str:

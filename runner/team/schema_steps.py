@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
+from runner.team.store_engine import read_revision
 from runner.team.tables import REVISION
 
 if TYPE_CHECKING:
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import Connection
+
+    from runner.team.store_engine import Store
 else:
     command = lazy_module("alembic.command")  # a package does not load its modules by itself
 
@@ -38,6 +41,19 @@ def go_up(connection: Connection, revision: str = REVISION) -> None:
 def go_down(connection: Connection, revision: str) -> None:
     """Bring the schema down; what the older one has no place for is gone."""
     command.downgrade(_configure(connection), revision)
+
+
+def bring_up(store: Store) -> str:
+    """Make the schema, or bring an older one up to this runner's; gives the one that was there.
+
+    Raises RunnerError for a schema that this runner does not know.
+    """
+    before = read_revision(store)
+    if before:
+        require_known(before)
+    with store.write() as connection:
+        go_up(connection)
+    return before
 
 
 def require_known(revision: str) -> None:

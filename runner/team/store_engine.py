@@ -260,6 +260,17 @@ def open_store(address: str) -> Iterator[Store]:
         store.close()
 
 
+@contextmanager
+def new_store(address: str) -> Iterator[Store]:
+    """The store, whatever is in it, while entered; the file of a SQLite one is made."""
+    make_place(address)
+    store = open_engine(address)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
 def _make_missing(address: str) -> RunnerError:
     return RunnerError(
         "there is no store yet", where=hide_password(address), hint="runner store init"

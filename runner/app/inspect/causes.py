@@ -269,3 +269,17 @@ def format_cause(cause: Cause, depth: int = 0) -> Iterator[str]:
     yield from (f"{before}    {line}" for line in cause.details)
     for behind in cause.behind:
         yield from format_cause(behind, depth + 1)
+
+
+def explain_cause(cause: Cause) -> Iterator[str]:
+    """What a person reads of it: the causes, then each thing to do once, with whom it helps."""
+    yield from format_cause(cause)
+    by_advice: dict[str, list[str]] = {}
+    for root in cause.roots:
+        if root.next:
+            by_advice.setdefault(root.next, []).append(root.task)
+    if by_advice:
+        yield ""
+    for advice, tasks in by_advice.items():
+        about = f"  ({', '.join(tasks)})" if tasks != [cause.task] else ""
+        yield f"next: {advice}{about}"

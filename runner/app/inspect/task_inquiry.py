@@ -224,6 +224,24 @@ def next_brief(asked: OneTask) -> NextBrief:
     return NextBrief(replace(brief, text=brief.text + words, parts=(*brief.parts, part)), mode)
 
 
+def describe_brief(id_: str, made: NextBrief) -> dict[str, object]:
+    """The brief as JSON tells it."""
+    brief = made.brief
+    return {
+        "task": id_,
+        "attempt": brief.attempt,
+        "mode": made.mode,
+        "task_type": brief.kind,
+        "patterns": [pattern.id for pattern in brief.patterns],
+        "searched": brief.searched,
+        "skills": list(brief.skills),
+        "tokens": brief.tokens,
+        "parts": [part._asdict() for part in brief.parts],
+        "warnings": list(brief.warnings),
+        "text": brief.text,
+    }
+
+
 def _around(
     implementer: Implementer | Finding, brief: Brief, mode: Mode, plan: TaskPlan | None
 ) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from runner.commands.team.team_store import add_store_flags, open_team
+from runner.commands.team.team_store import add_store_flags, open_team, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.team import people, store_engine
-    from runner.team.people import Doer, Person, Token
+    from runner.team.people import Act, Doer, Person, Token
     from runner.team.store_engine import Store
 else:
     people = lazy_module("runner.team.people")
@@ -70,7 +70,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             case "add":
                 person = people.add_person(store, given.what[0], given.role or _DEFAULT_ROLE, doer)
                 text = f"{person.name} is {person.role}; next: runner people token {person.name}"
-                _say(given, text, person=_describe(person))
+                return tell(given, "people", text, person=_describe(person))
             case "token":
                 return _make(store, given, doer)
             case "list":
@@ -78,8 +78,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             case "log":
                 return _log(store, given)
             case _:
-                _change(store, given, doer)
-    return ExitCode.OK
+                return _change(store, given, doer)
 
 
 def _require_fitting(given: argparse.Namespace) -> None:
@@ -91,18 +90,19 @@ def _require_fitting(given: argparse.Namespace) -> None:
             )
 
 
-def _change(store: Store, given: argparse.Namespace, doer: Doer) -> None:
+def _change(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
     name = given.what[0]
     if given.verb == "role":
-        people.set_role(store, name, given.what[1], doer)
-        _say(given, f"{name} is {given.what[1]} now", person=name, role=given.what[1])
-    elif given.verb == "remove":
+        role = given.what[1]
+        people.set_role(store, name, role, doer)
+        return tell(given, "people", display(f"{name} is {role} now"), person=name, role=role)
+    if given.verb == "remove":
         people.remove_person(store, name, doer)
-        _say(given, f"{name} is gone, and their tokens open nothing", removed=name)
-    else:
-        token = people.revoke_token(store, name, doer)
-        text = f"{token.id} of {token.person} opens nothing any more"
-        _say(given, text, token=_describe_token(token))
+        text = f"{display(name)} is gone, and their tokens open nothing"
+        return tell(given, "people", text, removed=name)
+    token = people.revoke_token(store, name, doer)
+    text = f"{token.id} of {token.person} opens nothing any more"
+    return tell(given, "people", text, token=_describe_token(token))
 
 
 def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
@@ -122,16 +122,14 @@ def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
 
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
     known = people.list_people(store)
-    if given.json:
-        print(document("people", people=[_describe(one) for one in known]), end="")
-        return ExitCode.OK
-    for one in known:
-        print(f"{one.name}  {one.role}")
-        for token in one.tokens:
-            print("  " + "  ".join(_format_token(token)))
-    if not known:
-        print("nobody yet: runner people add NAME --role admin")
-    return ExitCode.OK
+    lines = [line for one in known for line in _format_person(one)]
+    lines = lines or ["nobody yet: runner people add NAME --role admin"]
+    return tell(given, "people", *lines, people=[_describe(one) for one in known])
+
+
+def _format_person(one: Person) -> Iterator[str]:
+    yield f"{one.name}  {one.role}"
+    yield from ("  " + "  ".join(_format_token(token)) for token in one.tokens)
 
 
 def _format_token(token: Token) -> Iterator[str]:
@@ -148,20 +146,15 @@ def _format_token(token: Token) -> Iterator[str]:
 
 def _log(store: Store, given: argparse.Namespace) -> ExitCode:
     known = people.list_acts(store)
-    if given.json:
-        rows = [{name: getattr(one, name) for name in one.__slots__} for one in known]
-        print(document("people", acts=rows), end="")
-        return ExitCode.OK
-    for one in reversed(known):
-        words = (moment(one.time), one.kind, one.about, one.note)
-        print("  ".join(filter(None, map(display, words))), f" by {display(one.by)} ({one.via})")
-    if not known:
-        print("nothing was done yet")
-    return ExitCode.OK
+    lines = [_format_act(one) for one in reversed(known)] or ["nothing was done yet"]
+    rows = [{name: getattr(one, name) for name in one.__slots__} for one in known]
+    return tell(given, "people", *lines, acts=rows)
 
 
-def _say(given: argparse.Namespace, text: str, **content: object) -> None:
-    print(document("people", **content) if given.json else display(text) + "\n", end="")
+def _format_act(one: Act) -> str:
+    words = (moment(one.time), one.kind, one.about, one.note)
+    said = "  ".join(filter(None, map(display, words)))
+    return f"{said}  by {display(one.by)} ({one.via})"
 
 
 def _describe(one: Person) -> dict[str, object]:

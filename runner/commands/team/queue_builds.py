@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.team.team_store import add_store_flags, open_team, read_settings
+from runner.commands.team.team_store import add_store_flags, open_team, read_settings, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -95,21 +95,14 @@ def _queue(
     made = build_queue.queue_build(
         store, wanted, default_branch_too=read_settings(environ).worker_default_branch
     )
-    text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}\n"
-    print(document("build", build=made) if given.json else text, end="")
-    return ExitCode.OK
+    text = f"{made.short} is queued: {made.repository}, to land on {display(made.branch)}"
+    return tell(given, "build", text, build=made)
 
 
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
     known = build_queue.list_builds(store, given.more[0] if given.more else "", every=given.all)
-    if given.json:
-        print(document("builds", builds=known), end="")
-        return ExitCode.OK
-    for one in known:
-        print(_describe(one))
-    if not known:
-        print("nothing is queued")
-    return ExitCode.OK
+    lines = [_describe(one) for one in known] or ["nothing is queued"]
+    return tell(given, "builds", *lines, builds=known)
 
 
 def _describe(one: QueuedBuild) -> str:
@@ -138,8 +131,7 @@ def _answer(
         build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
         text = f"{rest[0]} of {build.short}: {given.what}, told to whoever builds it"
     after = build_queue.find_build(store, build.id)
-    print(document("build", build=after) if given.json else display(text) + "\n", end="")
-    return ExitCode.OK
+    return tell(given, "build", display(text), build=after)
 
 
 def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCode:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.commands.team.team_store import add_store_flags, open_team, read_settings
+from runner.commands.team.team_store import add_store_flags, open_team, read_settings, tell
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
-from runner.report.documents import document
 from runner.text.display import display, format_error
 
 if TYPE_CHECKING:
@@ -66,27 +65,20 @@ def _add(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) ->
     )
     made, commit = repository_list.add_repository(store, asked, environ)
     text = f"{made.name}: {display(made.url)}, {display(made.branch)} at {commit[:12]}"
-    print(document("repository", repository=made) if given.json else text + "\n", end="")
-    return ExitCode.OK
+    return tell(given, "repository", text, repository=made)
 
 
 def _remove(store: Store, given: argparse.Namespace) -> ExitCode:
     repository_list.remove_repository(store, given.what)
-    text = f"{display(given.what)} is no longer built; its builds are still told\n"
-    print(document("repository", removed=given.what) if given.json else text, end="")
-    return ExitCode.OK
+    text = f"{display(given.what)} is no longer built; its builds are still told"
+    return tell(given, "repository", text, removed=given.what)
 
 
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
     known = repository_list.list_repositories(store)
-    if given.json:
-        print(document("repositories", repositories=known), end="")
-        return ExitCode.OK
-    for one in known:
-        print(f"{one.name}  {display(one.url)}  {display(one.branch)}")
-    if not known:
-        print("no repository yet: runner repo add URL")
-    return ExitCode.OK
+    lines = [f"{one.name}  {display(one.url)}  {display(one.branch)}" for one in known]
+    lines = lines or ["no repository yet: runner repo add URL"]
+    return tell(given, "repositories", *lines, repositories=known)
 
 
 def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -102,10 +94,7 @@ def _check(store: Store, given: argparse.Namespace, environ: Mapping[str, str]) 
             rows.append((one.name, repository_list.try_access(one, environ, *permitted)[1], ""))
         except RunnerError as error:
             rows.append((one.name, "", format_error(error).removeprefix("runner: ")))
-    if given.json:
-        told = [{"name": name, "commit": commit, "fault": why} for name, commit, why in rows]
-        print(document("repositories", repositories=told), end="")
-    else:
-        for name, commit, why in rows:
-            print(f"{name}  {commit[:12] or display(why, lines=True)}")
+    told = [{"name": name, "commit": commit, "fault": why} for name, commit, why in rows]
+    lines = [f"{name}  {commit[:12] or display(why, lines=True)}" for name, commit, why in rows]
+    tell(given, "repositories", *lines, repositories=told)
     return ExitCode.FAILED if any(why for _, _, why in rows) else ExitCode.OK

@@ -38,6 +38,12 @@ def add_store_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
+def tell(given: argparse.Namespace, kind: str, *lines: str, **content: object) -> ExitCode:
+    """Print the lines, or with `--json` the document in their place."""
+    print(document(kind, **content) if given.json else "".join(f"{x}\n" for x in lines), end="")
+    return ExitCode.OK
+
+
 def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
     """The address of the store that is meant. Raises RunnerError."""
     said = given.store or read_settings(environ).store
@@ -111,54 +117,28 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
             return _check(given, environ)
 
 
-def _say(given: argparse.Namespace, text: str, **content: object) -> None:
-    print(document("store", **content) if given.json else text + "\n", end="")
-
-
 def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    address = address_of_store(given, environ)
-    store_engine.make_place(address)
-    store = store_engine.open_engine(address)
-    try:
-        before = store_engine.read_revision(store)
-        if before:
-            schema_steps.require_known(before)
-        with store.write() as connection:
-            schema_steps.go_up(connection)
-        how = "was there already" if before == tables.REVISION else "is ready"
-        how = (
-            f"was brought from {before} to {tables.REVISION}"
-            if before not in ("", tables.REVISION)
-            else how
-        )
-        _say(
-            given,
-            f"the store {how}: {display(store.shown)}",
-            store=store.shown,
-            schema=tables.REVISION,
-        )
-    finally:
-        store.close()
-    return ExitCode.OK
+    new = tables.REVISION
+    with store_engine.new_store(address_of_store(given, environ)) as store:
+        before = schema_steps.bring_up(store)
+        how = f"was brought from {before} to {new}" if before else "is ready"
+        how = "was there already" if before == new else how
+        text = f"the store {how}: {display(store.shown)}"
+        return tell(given, "store", text, store=store.shown, schema=new)
 
 
 def _restore(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    address = address_of_store(given, environ)
-    store_engine.make_place(address)
-    store = store_engine.open_engine(address)
-    try:
+    with store_engine.new_store(address_of_store(given, environ)) as store:
         rows = store_copy.restore(store, Path(given.file))
-    finally:
-        store.close()
-    _say(given, f"{rows} rows are in {display(store.shown)}", store=store.shown, rows=rows)
-    return ExitCode.OK
+    text = f"{rows} rows are in {display(store.shown)}"
+    return tell(given, "store", text, store=store.shown, rows=rows)
 
 
 def _back_up(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         rows = store_copy.back_up(store, Path(given.file))
-    _say(given, f"{rows} rows are in {display(given.file)}", file=given.file, rows=rows)
-    return ExitCode.OK
+    text = f"{rows} rows are in {display(given.file)}"
+    return tell(given, "store", text, file=given.file, rows=rows)
 
 
 def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -167,8 +147,7 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     lines = [f"{made.builds} builds, {made.events} events from journals of this machine"]
     lines += [f"not reached, kept as it was: {id_} ({display(at)})" for id_, at in made.unreached]
     lines += [f"{_told(made.pruned)}: left so"] if made.pruned else []
-    _say(given, "\n".join(lines), **{name: getattr(made, name) for name in made.__slots__})
-    return ExitCode.OK
+    return tell(given, "store", *lines, **{name: getattr(made, name) for name in made.__slots__})
 
 
 def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -177,7 +156,7 @@ def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         pruned = retention.count_pruned(store)
     lines = [*map(display, faults)] or [f"the store is whole: {display(store.shown)}"]
     lines += [f"{_told(pruned)}: not compared"] if pruned else []
-    _say(given, "\n".join(lines), store=store.shown, faults=faults, pruned=pruned)
+    tell(given, "store", *lines, store=store.shown, faults=faults, pruned=pruned)
     return ExitCode.FAILED if faults else ExitCode.OK
 
 
@@ -199,5 +178,4 @@ def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     how = "would go; nothing was taken away" if given.dry_run else "went; their own events stay"
     lines += [f"{plural(number, 'event')} of {plural(len(gone), 'build')} {how}"]
     builds = [{name: getattr(one, name) for name in one.__slots__} for one in gone]
-    _say(given, "\n".join(lines), dry_run=given.dry_run, builds=builds, events=number)
-    return ExitCode.OK
+    return tell(given, "store", *lines, dry_run=given.dry_run, builds=builds, events=number)
