@@ -22,7 +22,7 @@ from runner.repo.head import UNPUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.build import build_run, outlook, saved_file
+    from runner.app.build import build_run, outlook, saved_file, session_lease
     from runner.app.build.types import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
@@ -33,12 +33,16 @@ else:
     build_run = lazy_module("runner.app.build.build_run")
     outlook = lazy_module("runner.app.build.outlook")
     saved_file = lazy_module("runner.app.build.saved_file")
+    session_lease = lazy_module("runner.app.build.session_lease")
     validation = lazy_module("runner.app.inspect.validation")
     waivers = lazy_module("runner.run.waivers")
 
 
 def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo | None:
-    """That a run would change nothing, where that is so: found without opening the repository."""
+    """That a run would change nothing, where that is so: found without opening the repository.
+
+    But for a lease that a killed run left in the remote: that is given back then.
+    """
     if request.saved or request.selection.named or request.reopen or request.always:
         return None
     if (project.head().branch or "").startswith(UNPUBLISHED) and project.settings.publish:
@@ -49,7 +53,8 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     known = find_verification(project, state, project.head().commit or "")
     found = find_unverified_tasks(project, tasks, state)
     notes = (known.said, format_unverified(found) if found else "")
-    return NothingToDo(known.code, len(tasks), tuple(filter(None, notes)))
+    left = session_lease.give_back_left(project) if project.settings.publish else ""
+    return NothingToDo(known.code, len(tasks), tuple(filter(None, (*notes, left))))
 
 
 def build(

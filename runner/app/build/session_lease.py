@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
 from runner.journal.tree_events import LeaseMoved
+from runner.project import BUILD
+from runner.repo.read import Repository
 from runner.run.landing.end_lease import EndLease, open_lease
 from runner.run.landing.git_locks import move_branch
+from runner.run.landing.lease_standing import LeaseMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.project import Project
-    from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.branch_lease import BranchLease
 
@@ -46,6 +49,22 @@ def begin_under(lease: BranchLease, repository: Repository, ledger: JournalWrite
     if lease.cut_off:
         move_branch(repository, repository.head(), lease.cut_off, "runner: go on")
     repository.publish = lease.move
+
+
+def give_back_left(project: Project) -> str:
+    """Give back the lease that a killed run left, where none goes on; a note where that failed.
+
+    A run with nothing to do takes no lease, so others would wait until that one has lapsed.
+    """
+    if not LeaseMemory(project.cache).token:
+        return ""
+    try:
+        with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
+            open_session_lease(project, repository, "").give_back_left()
+    except RunnerError as error:
+        left = f"a run that was killed may still hold the lease of {project.settings.publish}"
+        return f"note: {left}, which lapses by itself: {error.message}"
+    return ""
 
 
 def confirm(

@@ -146,6 +146,18 @@ class BranchLease:
             self.take(reason)
         return before
 
+    def give_back_left(self) -> None:
+        """Give back what a run of this clone still holds that was killed; nothing else is touched.
+
+        Raises RunnerError where the remote is away.
+        """
+        with Remote(self.repository, self.name, self.environ) as self._remote:
+            self._remote.seconds = min(self._remote.seconds, _PATIENCE)
+            there = self._stand(self._remote.read(*refs_of(self.branch)))
+            if there.is_own and there.value is not None:
+                self._remote.swap(Move(there.ref, there.value, None))
+            self.memory.keep_token("")
+
     def _swap_in(self, there: Standing, seen: Mapping[str, str], reason: str) -> bool:
         """One try to take it as it was seen; False where it moved meanwhile.
 

@@ -53,9 +53,7 @@ def told(tmp_path_factory):
     talks = [n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push"]
     # taken, asked whether it takes pushes, two landings, renewed at the end, the record, given back
     assert len(talks) == 7
-    # A lease that a kill kept from being given back lapses: a run with nothing to do takes none.
-    back = (talks[-1], talks[-1] + 1)  # the push, and the git that makes it
-    cuts = [n for n in range(talks[0] - 3, len(ended.effects) + 1) if n not in back]
+    cuts = list(range(talks[0] - 3, len(ended.effects) + 1))
     return start, folder / "place", ended, cuts
 
 
@@ -80,6 +78,30 @@ def test_a_run_cut_off_before_an_effect_goes_on_to_the_same_end(told, shard):
         assert house.run(watch=stop_at(k)).code == STOPPED
         kind, target = ended.effects[k - 1]
         goes_on(house, f"effect {k}: {kind} {target}")
+
+
+def test_a_lease_left_at_the_very_end_is_given_back_by_a_run_with_nothing_to_do(told):
+    start, place, ended, _ = told
+    gives_back = max(n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push")
+    for k in (gives_back - 3, gives_back):
+        house = start.copied(place)
+        assert house.run(watch=stop_at(k)).code == STOPPED
+        assert house.at("refs/runner/lease/main")
+        goes_on(house, f"effect {k}")
+
+
+def test_a_run_with_nothing_to_do_needs_no_remote(told):
+    start, place, ended, _ = told
+    gives_back = max(n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push")
+    house = start.copied(place)
+    assert house.run(watch=stop_at(gives_back)).code == STOPPED
+    away = house.folder / "remote.git"
+    away.rename(away.with_name("away.git"))
+    again = house.run()
+    assert again.code == 0
+    assert "may still hold the lease of origin, which lapses by itself" in again.said
+    away.with_name("away.git").rename(away)
+    goes_on(house, "the remote is back")
 
 
 def test_what_arrived_in_the_remote_alone_comes_here(told):
