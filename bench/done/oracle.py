@@ -93,6 +93,18 @@ def of_claims(case: Case, repo: Path, status: dict[str, str]) -> tuple[str, str]
     return (ASKED if asked else FALSE_ALARM), f"good and not done: {', '.join(left)}"
 
 
+def true_tasks(case: Case, repo: Path) -> list[str]:
+    """Names of the tasks whose work is there and right; by its own test where nothing else asks."""
+    with tempfile.TemporaryDirectory() as place:
+        tip = Path(place) / "tip"
+        checkout(repo, tip)
+        return [
+            task.name
+            for task in case.tasks
+            if (holds(tip, task.truth) if task.truth else passes(tip, task.test))
+        ]
+
+
 def of_pairs(case: Case, repo: Path, status: dict[str, str]) -> tuple[str, str]:
     """Board B: all done means that the branch passes the project's and the tasks' tests."""
     done = [name for name, state in status.items() if state == DONE]
