@@ -6,6 +6,7 @@ The one door to pathspec. It matches by RE2, so in time linear in rules and path
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 else:
     pathspec = lazy_module("pathspec")
     re2 = lazy_module("re2")
+
+# `[[a]` means what git means by it; Python warns of a syntax that `re` may have one day.
+warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\.")
 
 LONGEST = 4096
 MOST_WILDCARDS = 16

@@ -1,6 +1,8 @@
 """Rules as in gitignore(5) from a clone: what cannot be read matches nothing and raises nothing."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -37,3 +39,14 @@ def test_a_permission_whose_pattern_cannot_be_read_is_refused_with_the_settings(
     rule = {"tool": "write_file", "pattern": "src/a\\", "action": "deny"}
     with pytest.raises(ValueError, match="this one cannot be read"):
         Given(permission=[rule])
+
+
+def test_a_rule_that_a_later_python_may_read_otherwise_prints_nothing():
+    text = (
+        "from runner.text.ignore_rules import ignore_rules\n"
+        "asked = ignore_rules(['src/[[a]*.py', 'y/[a&&b]', 'y/[c||d]', 'z/[~~a]'])\n"
+        "print(asked('src/[b.py'), asked('y/&'))"
+    )
+    call = (sys.executable, "-W", "default", "-c", text)
+    told = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert (told.stdout, told.stderr) == ("True True\n", "")
