@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what is in the background so, and every program that a
     # test starts would inherit it: none could be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_MEASURED = "COVERAGE_PROCESS_CONFIG"
+"""By which coverage measures what a test starts."""
+_SHARE = 3
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Measure what one test in three starts, always the same ones; each test itself is measured.
+
+    To measure a start costs as much as the start: with all of them the tests took a quarter longer,
+    and what a third of them reaches differs by less than a line in a hundred.
+    """
+    said = os.environ.get(_MEASURED)
+    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
+        return (yield)
+    del os.environ[_MEASURED]
+    try:
+        return (yield)
+    finally:
+        os.environ[_MEASURED] = said
 
 
 @pytest.fixture

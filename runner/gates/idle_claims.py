@@ -2,8 +2,9 @@
 
 `assertTrue(f(x), 3)` takes its second value for a message, and `assert (f(x) == 3, "three")` holds
 since a tuple is not empty; a test that reads the text of the product says nothing of what it does,
-one that asks a mock what the test itself told it to answer says nothing of anything, and a property
-of one value is an example. A family of the registry; it runs no command.
+one that asks a mock what the test itself told it to answer says nothing of anything, a property of
+one value is an example, and a tolerance of half the value takes nearly any. A family of the
+registry; it runs no command.
 """
 
 from __future__ import annotations
@@ -48,6 +49,22 @@ _FIXED = regex(r"(?:\w+\.)*(?:just|constant)\Z")
 _CHOSEN = regex(r"(?:\w+\.)*(?:sampled_from|constantFrom)\Z")
 _FAKED = regex(
     r"\b(?:const|let|var)\s+(?P<name>[\w$]+)\s*=\s*(?:vi|jest|sinon|mock)\.(?:fn|stub)\s*\("
+)
+_WIDE = "it lets the number be off by {:g}"
+_NEARLY = frozenset({"assertAlmostEqual", "approx", "isclose", "assert_allclose", "allclose"})
+_HUGE = 1e300
+_MOST_PLACES = 99
+_SHARE = 0.5
+"""Of the expected number: a tolerance from here on is told."""
+_MEASURED = regex(
+    r"elapsed|took|time|duration|delay|seconds|latency|mean|average|ratio|frequen|random|variance",
+    re.IGNORECASE,
+)
+"""Clocks and chance: their tests have to be wide."""
+_CLOSE = regex(r"\.toBeCloseTo\(\s*(?P<value>-?\d+(?:\.\d+)?)\s*,\s*(?P<digits>-?\d\d?)\s*\)")
+_CLOSE_BY = regex(
+    r"(?:closeTo|approximately)\(\s*(?P<asked>[^;]*?,)?\s*(?P<value>-?\d+(?:\.\d+)?)\s*,"
+    r"\s*(?P<by>\d+(?:\.\d+)?)\s*\)"
 )
 _TEXT = "it reads the text of the code, and not what the code does"
 
@@ -102,10 +119,27 @@ def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
         if _ANOTHER.search(_top(inside, mask[match.end() + 1 : match.end() + 1 + len(inside)])):
             shown = " ".join(f"{match[0]}({inside})".split())
             yield line_of(text, match.start()), shown, _TWO
+    yield from _of_close(text, mask)
     for match in _FAKED.finditer(mask):
         asked = re.compile(rf"\bexpect\(\s*(?:await\s+)?{re.escape(match['name'])}\([^\n]*")
         for one in asked.finditer(mask, match.end()):
             yield line_of(text, one.start()), text[one.start() : one.end()].strip(), _MOCK
+
+
+def _of_close(text: str, mask: str) -> Iterator[tuple[int, str, str]]:
+    """Numbers that jest or chai let be off by half of themselves."""
+    for match in (*_CLOSE.finditer(mask), *_CLOSE_BY.finditer(mask)):
+        by = match.groupdict()
+        # jest's own rule: the two differ by less than half a unit of that digit.
+        off = float(by["by"]) if by.get("by") else 10.0 ** -int(by["digits"]) / 2
+        first = max(text.rfind("\n", 0, match.start()), text.rfind(";", 0, match.start())) + 1
+        code = " ".join(text[first : match.end()].split())
+        yield from _wide(line_of(text, match.start()), code, float(by["value"]), off)
+
+
+def _wide(line: int, code: str, value: float, off: float) -> Iterator[tuple[int, str, str]]:
+    if value and off >= abs(value) * _SHARE and not _MEASURED.search(code):
+        yield line, code, _WIDE.format(off)
 
 
 def _top(text: str, mask: str) -> str:
@@ -125,6 +159,61 @@ def _in_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _of_mocks(node)
             yield from _of_properties(node)
+        if isinstance(node, ast.Assert) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        ):
+            for value, off in _tolerances(node):
+                yield from _wide(node.lineno, ast.unparse(node), value, off)
+
+
+def _tolerances(node: ast.stmt) -> Iterator[tuple[float, float]]:
+    """Numbers that an assertion expects, and by how much they may be off."""
+    for one in ast.walk(node):
+        match one:
+            case ast.Call(args=[_, expected, *rest]) as call:
+                name = name_of(call).rpartition(".")[2]
+                yield from _of_call(name, expected, rest, call.keywords)
+            case ast.Call(args=[expected], keywords=words) as call:
+                if name_of(call).rpartition(".")[2] == "approx":
+                    yield from _of_call("approx", expected, [], words)
+            case ast.Compare(
+                left=ast.Call(
+                    func=ast.Name(id="abs"), args=[ast.BinOp(op=ast.Sub(), right=expected)]
+                ),
+                ops=[ast.Lt() | ast.LtE()],
+                comparators=[off],
+            ):
+                value, number = _number(expected), _number(off)
+                if value is not None and number is not None:
+                    yield value, number
+
+
+def _of_call(
+    name: str, expected: ast.expr, rest: list[ast.expr], words: list[ast.keyword]
+) -> Iterator[tuple[float, float]]:
+    """Those of one call, by the names that unittest, pytest, math and NumPy give them."""
+    value = _number(expected)
+    if value is None or name not in _NEARLY:
+        return
+    given = {one.arg: _number(one.value) for one in words if one.arg}
+    if name == "assertAlmostEqual":
+        places = given.get("places", _number(rest[0]) if rest else None)
+        if places is not None and abs(places) <= _MOST_PLACES:
+            given["delta"] = given.get("delta") or 10.0**-places / 2
+    absolute = [given.get(word) for word in ("delta", "abs", "abs_tol", "atol")]
+    relative = [given.get(word) for word in ("rel", "rel_tol", "rtol")]
+    found = [off for off in absolute if off] + [off * abs(value) for off in relative if off]
+    if found:
+        yield value, max(found)
+
+
+def _number(node: ast.expr) -> float | None:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < _HUGE else None
 
 
 def _of_mocks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str, str]]:

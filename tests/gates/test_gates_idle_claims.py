@@ -148,3 +148,65 @@ def test_a_property_of_one_value_is_told(tmp_path, given):
 def test_a_property_of_several_values_is_left_alone(tmp_path, given):
     code = f"@given({given})\ndef test_a(text):\n    assert f(text) == text\n"
     assert said(tmp_path, "test_a.py", code) == []
+
+
+WIDE = [
+    "self.assertAlmostEqual(f(1), 128.32, delta=100)",
+    "self.assertAlmostEqual(f(1), 8, places=-1)",
+    "self.assertAlmostEqual(f(1), 8, -1)",
+    "assert f(1) == pytest.approx(3.5, abs=2)",
+    "assert f(1) == approx(3.5, rel=0.5)",
+    "assert math.isclose(f(1), -4, abs_tol=4)",
+    "assert abs(f(1) - 2.5) < 2.5",
+    "np.testing.assert_allclose(f(1), 12.0, rtol=0.9)",
+]
+
+
+@pytest.mark.parametrize("code", WIDE)
+def test_a_tolerance_of_half_the_value_is_told(tmp_path, code):
+    tests = f"class T(T):\n  def test_f(self):\n    {code}\n"
+    ((severity, message),) = said(tmp_path, "test_a.py", tests)
+    assert severity is Severity.QUESTION
+    assert "it lets the number be off by" in message
+    assert said(tmp_path, "test_a.py", tests, former=tests) == []
+
+
+WIDE_SCRIPTS = [
+    "expect(area(2)).toBeCloseTo(12.57, -2)",
+    "expect(area(2)).to.be.closeTo(12.57, 10)",
+    "assert.closeTo(area(2), 12.57, 7)",
+    "assert.approximately(area(2), -3, 2.5)",
+]
+
+
+@pytest.mark.parametrize("code", WIDE_SCRIPTS)
+def test_so_is_one_of_jest_and_chai(tmp_path, code):
+    ((_, message),) = said(tmp_path, "a.test.js", f"test('a', () => {{\n  {code};\n}})\n")
+    assert "it lets the number be off by" in message
+
+
+NARROW = [
+    ("test_a.py", "self.assertAlmostEqual(f(1), 128.32, delta=1)"),
+    ("test_a.py", "self.assertAlmostEqual(f(1), 0.0, delta=1e-9)"),
+    ("test_a.py", "self.assertAlmostEqual(f(1), 128.32)"),
+    ("test_a.py", "self.assertAlmostEqual(f(1), 3, places=0)"),
+    ("test_a.py", "self.assertAlmostEqual(f(1), wanted, delta=50)"),
+    ("test_a.py", "assert f(1) == pytest.approx(0.001)"),
+    ("test_a.py", "assert f(1) == pytest.approx([1, 2], abs=0.1)"),
+    ("test_a.py", "assert abs(elapsed - 0.1) < 0.2"),
+    ("test_a.py", "assert abs(f(1)) < 3"),
+    ("test_a.py", "self.assertAlmostEqual(f(1), 9, places=-99999)"),
+    ("a.test.js", "expect(area(2)).toBeCloseTo(1.2.3, -999999999);"),
+    ("test_a.py", "assert abs(f(1) - 2.5) > 9"),
+    ("a.test.js", "expect(area(2)).toBeCloseTo(12.57, 2);"),
+    ("a.test.js", "expect(area(2)).toBeCloseTo(0, 2);"),
+    ("a.test.js", "expect(took()).to.be.closeTo(10, 30);"),
+    ("a.test.js", "assert.closeTo(area(2), wanted, 7);"),
+]
+
+
+@pytest.mark.parametrize(("path", "code"), NARROW)
+def test_a_tolerance_that_a_test_may_have_is_left_alone(tmp_path, path, code):
+    tests = f"class T(T):\n  def test_f(self):\n    {code}\n"
+    tests = f"test('a', () => {{\n  {code}\n}})\n" if path.endswith(".js") else tests
+    assert said(tmp_path, path, tests) == []
