@@ -3,8 +3,8 @@
 `assertTrue(f(x), 3)` takes its second value for a message, and `assert (f(x) == 3, "three")` holds
 since a tuple is not empty; a test that reads the text of the product says nothing of what it does,
 one that asks a mock what the test itself told it to answer says nothing of anything, a property of
-one value is an example, and a tolerance of half the value takes nearly any. A family of the
-registry; it runs no command.
+one value is an example, a tolerance of half the value takes nearly any, and what bears two names
+equals itself. A family of the registry; it runs no command.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ _CHOSEN = regex(r"(?:\w+\.)*(?:sampled_from|constantFrom)\Z")
 _FAKED = regex(
     r"\b(?:const|let|var)\s+(?P<name>[\w$]+)\s*=\s*(?:vi|jest|sinon|mock)\.(?:fn|stub)\s*\("
 )
+_ITSELF = "both names are of one object, and it equals itself whatever became of it"
 _WIDE = "it lets the number be off by {:g}"
 _NEARLY = frozenset({"assertAlmostEqual", "approx", "isclose", "assert_allclose", "allclose"})
 _HUGE = 1e300
@@ -66,6 +67,7 @@ _CLOSE_BY = regex(
     r"(?:closeTo|approximately)\(\s*(?P<asked>[^;]*?,)?\s*(?P<value>-?\d+(?:\.\d+)?)\s*,"
     r"\s*(?P<by>\d+(?:\.\d+)?)\s*\)"
 )
+_ALIAS = regex(r"\b(?:const|let|var)\s+(?P<alias>[\w$]+)\s*=\s*(?P<of>[\w$]+)\s*(?=;|\n)")
 _TEXT = "it reads the text of the code, and not what the code does"
 
 
@@ -120,6 +122,7 @@ def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
             shown = " ".join(f"{match[0]}({inside})".split())
             yield line_of(text, match.start()), shown, _TWO
     yield from _of_close(text, mask)
+    yield from _of_alias(text, mask)
     for match in _FAKED.finditer(mask):
         asked = re.compile(rf"\bexpect\(\s*(?:await\s+)?{re.escape(match['name'])}\([^\n]*")
         for one in asked.finditer(mask, match.end()):
@@ -135,6 +138,22 @@ def _of_close(text: str, mask: str) -> Iterator[tuple[int, str, str]]:
         first = max(text.rfind("\n", 0, match.start()), text.rfind(";", 0, match.start())) + 1
         code = " ".join(text[first : match.end()].split())
         yield from _wide(line_of(text, match.start()), code, float(by["value"]), off)
+
+
+def _of_alias(text: str, mask: str) -> Iterator[tuple[int, str, str]]:
+    """Assertions that an object is what it is by another name, as after `const before = given`."""
+    for match in _ALIAS.finditer(mask):
+        one, other = re.escape(match["alias"]), re.escape(match["of"])
+        end = mask.find("\n})", match.end())
+        end = len(mask) if end < 0 else end
+        if re.search(rf"(?<![\w.$])(?:{one}|{other})\s*=(?![=>])", mask[match.end() : end]):
+            continue
+        pair = rf"(?:{one}\s*\)[\w.]*\(\s*{other}|{other}\s*\)[\w.]*\(\s*{one})\s*\)"
+        two = rf"\w*[eE]qual\w*\(\s*(?:{one}\s*,\s*{other}|{other}\s*,\s*{one})\s*[,)]"
+        asked = re.compile(rf"\bexpect\(\s*{pair}|\bassert\.{two}")
+        for claim in asked.finditer(mask, match.end(), end):
+            if ".not" not in claim[0] and "not" not in claim[0].lower():
+                yield line_of(text, claim.start()), text[claim.start() : claim.end()], _ITSELF
 
 
 def _wide(line: int, code: str, value: float, off: float) -> Iterator[tuple[int, str, str]]:
@@ -159,6 +178,7 @@ def _in_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _of_mocks(node)
             yield from _of_properties(node)
+            yield from _of_names(node)
         if isinstance(node, ast.Assert) or (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         ):
@@ -230,6 +250,41 @@ def _of_mocks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[in
             calls = (call for call in ast.walk(one) if isinstance(call, ast.Call))
             if any(ast.unparse(call.func) in answering for call in calls):
                 yield one.lineno, ast.unparse(one), _MOCK
+
+
+def _of_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str, str]]:
+    """Assertions of a test that two names are equal, of which one was bound to the other."""
+    bound = [
+        (target.id, one.value.id, one.lineno)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    ]
+    for alias, of, line in bound:
+        again = [
+            one.lineno
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store | ast.Del)
+            if one.id in (alias, of) and one.lineno > line
+        ]
+        for one in ast.walk(node) if not again else ():
+            if isinstance(one, ast.Assert | ast.Expr) and one.lineno > line:
+                asked = _compared(one.test if isinstance(one, ast.Assert) else one.value)
+                if asked == {alias, of}:
+                    yield one.lineno, ast.unparse(one), _ITSELF
+
+
+def _compared(node: ast.expr) -> set[str]:
+    """The two names that an assertion says are equal."""
+    match node:
+        case ast.Compare(
+            left=ast.Name(id=one), ops=[ast.Eq() | ast.Is()], comparators=[ast.Name(id=other)]
+        ):
+            return {one, other}
+        case ast.Call(args=[ast.Name(id=one), ast.Name(id=other), *_]) if _is_equality(node):
+            return {one, other}
+    return set()
 
 
 def _is_equality(node: ast.expr) -> bool:

@@ -210,3 +210,39 @@ def test_a_tolerance_that_a_test_may_have_is_left_alone(tmp_path, path, code):
     tests = f"class T(T):\n  def test_f(self):\n    {code}\n"
     tests = f"test('a', () => {{\n  {code}\n}})\n" if path.endswith(".js") else tests
     assert said(tmp_path, path, tests) == []
+
+
+ALIASES = [
+    ("test_a.py", "before = given\n    f(given)\n    assert given == before"),
+    ("test_a.py", "before = given\n    f(given)\n    self.assertEqual(before, given)"),
+    ("a.test.js", "const before = given;\n  f(given);\n  expect(given).toBe(before);"),
+    ("a.test.js", "const before = given;\n  f(given);\n  expect(before).toEqual(given);"),
+    ("a.test.js", "const before = given\n  f(given)\n  assert.deepEqual(given, before)"),
+]
+COPIES = [
+    ("test_a.py", "before = dict(given)\n    f(given)\n    assert given == before"),
+    ("test_a.py", "before = given\n    given = f(given)\n    assert given == before"),
+    ("test_a.py", "before = given\n    f(given)\n    assert given != before"),
+    ("test_a.py", "before = given\n    assert f(given) == before"),
+    ("a.test.js", "const before = { ...given };\n  f(given);\n  expect(given).toEqual(before);"),
+    ("a.test.js", "let before = given;\n  before = f(given);\n  expect(before).toEqual(given);"),
+    ("a.test.js", "const before = given;\n  f(given);\n  expect(given).not.toBe(before);"),
+    ("a.test.js", "const before = given;\n  expect(f(given)).toBe(before);"),
+]
+
+
+def a_test(path, code):
+    script = path.endswith(".js")
+    return f"test('a', () => {{\n  {code}\n}})\n" if script else f"def test_a(self):\n    {code}\n"
+
+
+@pytest.mark.parametrize(("path", "code"), ALIASES)
+def test_a_thing_that_equals_itself_by_another_name_is_told(tmp_path, path, code):
+    ((severity, message),) = said(tmp_path, path, a_test(path, code))
+    assert severity is Severity.QUESTION
+    assert "both names are of one object" in message
+
+
+@pytest.mark.parametrize(("path", "code"), COPIES)
+def test_a_copy_or_another_thing_is_left_alone(tmp_path, path, code):
+    assert said(tmp_path, path, a_test(path, code)) == []
