@@ -7,7 +7,7 @@ import re
 
 GOOD = ("passed", "found")
 FOUND_MARKS = (
-    ("wedged", ("the next run ended with", "TimeoutExpired", "out of time")),
+    ("wedged", ("the next run ended with", "TimeoutExpired", "out of time", "refs/runner/lease")),
     ("doubled", ("landed more than once", "landed twice", "assert len(landed)")),
     ("dirty", ("git status says", "nothing_is_left_behind", "git_finds_nothing_wrong", "dirt")),
 )
