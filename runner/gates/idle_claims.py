@@ -17,6 +17,7 @@ from runner.gates.base import INTEGRITY, Check, Proved
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.python.marks import name_of
 from runner.languages.registry import code_language
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
+    from runner.gates import result_kinds
     from runner.gates.base import GateContext
     from runner.model import Task
+else:
+    result_kinds = lazy_module("runner.gates.result_kinds")
 
 CHECK = "idle-claims"
 _LARGEST = 1_000_000
@@ -102,7 +106,21 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             for line, code, why in idle_claims(change.path, content)
             if code not in known and (strict or not why.startswith(_ANY[:12]))
         ]
-    return Proved(None, tuple(found[:_MOST]))
+    return Proved(None, (*found[:_MOST], *_by_kind(bench, strict=strict)))
+
+
+def _by_kind(bench: GateContext, *, strict: bool) -> Iterator[Finding]:
+    """New functions of which tests look at the kind of the result alone."""
+    asks = strict and not bench.by_person
+    for path, line, name, code in result_kinds.functions_known_by_kind(bench):
+        yield Finding(
+            check=INTEGRITY,
+            message=f"no test looks at what {name} gives, but for its kind: `{code[:_SHOWN]}`",
+            path=path,
+            line=line,
+            severity=Severity.QUESTION if asks else Severity.WARNING,
+            hint="compare what comes out with what must come out",
+        )
 
 
 def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:

@@ -21,6 +21,7 @@ from runner.gates import (
     mutation,
     plan_examples,
     recorded_answers,
+    run_examples,
     shadowing_files,
     silent_assertions,
     test_awareness,
@@ -54,6 +55,7 @@ FAMILIES = (
     idle_claims,
     hardcoded_answers,
     plan_examples,
+    run_examples,
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""

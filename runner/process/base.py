@@ -126,6 +126,8 @@ class Ran:
     processor: float = 0.0
     """Seconds of a processor that it and what it waited for took; as long as it ran where the
     kernel cannot say."""
+    queued: float = 0.0
+    """Seconds for which it waited for a processor, where `Limits.queue` asked for them."""
 
     @property
     def passed(self) -> bool:

@@ -112,6 +112,11 @@ class Child:
         return not self.exited or bool(self._tree.survivors())
 
     @property
+    def queued(self) -> float:
+        """Seconds for which it had to wait for a processor so far."""
+        return self._tree.queued
+
+    @property
     def is_gone(self) -> bool:
         """Whether it ended, all it said was heard, and nothing of it is alive."""
         open_ones = self._selector.get_map()

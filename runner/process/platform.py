@@ -168,6 +168,19 @@ def count_running() -> int:
     return 0
 
 
+def seconds_queued(pid: int) -> float:
+    """How long a process's threads waited for a processor, of the one that waited longest.
+
+    By `schedstat` (Documentation/scheduler/sched-stats.rst); 0 where nobody counts it.
+    """
+    waited = 0
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - as `children`
+            words = _read(f"/proc/{pid}/task/{thread}/schedstat").split()
+            waited = max(waited, int(words[1]) if len(words) > 1 else 0)
+    return waited / 1e9
+
+
 _CHUNK = 1 << 16
 
 

@@ -21,7 +21,7 @@ from runner.process.cgroups import Group, group_for
 from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
-from runner.process.tools import which
+from runner.process.tools import explain_missing
 
 if TYPE_CHECKING:
     import threading
@@ -85,7 +85,7 @@ def begin(
     """Start a command as `run` does and leave it to itself; how it ended where it did not start."""
     began = effects.monotonic()
     output = Output(command.log, command.limits.output, command.known_secrets)
-    missing = _explain_missing(command)
+    missing = explain_missing(command)
     if missing:
         return _not_started(output, began, missing, NOT_FOUND)
     try:
@@ -158,6 +158,7 @@ class Course:
         self._began = self._told = effects.monotonic()
         self._soft = False
         self._ended: float | None = None  # when its first process was seen to be
+        self._queued = 0.0  # seconds for which the machine was busy with others
 
     def wait(self) -> Ran:
         """Hear it to its end, and end all it started."""
@@ -232,6 +233,7 @@ class Course:
         self._tell_lines(self._output.fresh(whole=True))
         ran = _ran(self._output, began, ended, code, left + report.left_behind)
         spent = report.processor if spent is None else spent
+        ran = replace(ran, queued=self._queued)
         return ran if spent is None else replace(ran, processor=spent)
 
     def _bury(self, ended: Ended) -> int:
@@ -257,11 +259,18 @@ class Course:
         now = effects.monotonic()
         if self._cancelled is not None and self._cancelled.is_set():
             return Ended.CANCELLED
-        if self._limits.hard and now - self._began >= self._limits.hard:
+        if self._is_late(now):
             return Ended.HARD
         if self._limits.idle and now - self._child.heard >= self._limits.idle:
             return Ended.IDLE
         return None
+
+    def _is_late(self, now: float) -> bool:
+        """Whether it ran as long as it may, without what the machine had it wait."""
+        past = now - self._began - self._limits.hard
+        if self._limits.queue and past >= self._queued:
+            self._queued = self._child.queued
+        return bool(self._limits.hard) and past >= min(self._queued, self._limits.queue)
 
     def _pause(self, *, watched: bool = False) -> float:
         """Seconds until something is due if the command stays silent.
@@ -269,7 +278,8 @@ class Course:
         `watched`: somebody else looks whether it is cancelled.
         """
         now = effects.monotonic()
-        due = [self._began + self._limits.hard] if self._limits.hard else []
+        last = self._began + self._limits.hard + min(self._queued, self._limits.queue)
+        due = [last] if self._limits.hard else []
         due += [self._child.heard + self._limits.idle] if self._limits.idle else []
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
         hears_cancels = self._cancelled is None or watched
@@ -298,23 +308,6 @@ class Course:
         while effects.monotonic() < until and self._child.busy:
             self._child.pump(0.01)
         self._child.kill()
-
-
-def _explain_missing(command: Command) -> str:
-    """Why an argv cannot start; a shell says so itself, with 127."""
-    if isinstance(command.line, str):
-        return ""
-    if not command.line:
-        return "the command is empty"
-    name = command.line[0]
-    if os.sep not in name:
-        found = which(name, command.environment)
-        return "" if found else f"{name}: not found on PATH"
-    place = command.place
-    shown = place.tree / os.path.relpath(name, place.shown)
-    here = place.tree / place.start / command.folder / name
-    found_here = any(which(str(path), {}) for path in (here, shown))
-    return "" if found_here else f"{name}: there is no such executable"
 
 
 def _why(problem: OSError | ValueError, command: Command) -> str:

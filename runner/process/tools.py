@@ -15,6 +15,8 @@ from runner import effects
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from runner.process.base import Command
+
 
 # The exits of a shell for a program that is not there (POSIX.1-2017, XCU 2.8.2), and of timeout(1)
 # for one that took too long.
@@ -33,6 +35,23 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
         if folder.startswith("/") and _executable(path):
             return Path(path)
     return None
+
+
+def explain_missing(command: Command) -> str:
+    """Why an argv cannot start; a shell says so itself, with 127."""
+    if isinstance(command.line, str):
+        return ""
+    if not command.line:
+        return "the command is empty"
+    name = command.line[0]
+    if os.sep not in name:
+        found = which(name, command.environment)
+        return "" if found else f"{name}: not found on PATH"
+    place = command.place
+    shown = place.tree / os.path.relpath(name, place.shown)
+    here = place.tree / place.start / command.folder / name
+    found_here = any(which(str(path), {}) for path in (here, shown))
+    return "" if found_here else f"{name}: there is no such executable"
 
 
 def _executable(path: str) -> bool:

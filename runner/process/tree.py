@@ -21,7 +21,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.process import platform
-from runner.process.platform import descendants, environment, everyone, process, ticks
+from runner.process.platform import (
+    descendants,
+    environment,
+    everyone,
+    process,
+    seconds_queued,
+    ticks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -102,6 +109,11 @@ class Tree:
         if not _adopts:
             self._seen.update((each.pid, each.started) for each in below)
         return [*below, *self.survivors()]
+
+    @property
+    def queued(self) -> float:
+        """Seconds that the process which waited longest for a processor did so."""
+        return max((seconds_queued(each.pid) for each in self.members()), default=0.0)
 
     def terminate(self) -> None:
         """Ask all to end but a sandbox's own processes, whose end would kill the others."""

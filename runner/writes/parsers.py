@@ -19,8 +19,6 @@ import threading
 import warnings
 from typing import TYPE_CHECKING
 
-from runner.lazy_pattern import regex
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,7 +26,8 @@ if TYPE_CHECKING:
 
 
 TOO_DEEP = "this nests too deeply to be parsed"
-_AT = regex(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+# Texts, and no `regex` of ours: the child that reads this file has nothing of this package.
+_AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 # `warnings` keeps its filters in one global list, which two threads must not swap at once.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -91,9 +90,9 @@ def _toml(content: bytes, _path: str) -> None:
     try:
         tomllib.loads(_text(content))
     except tomllib.TOMLDecodeError as error:
-        at = _AT.search(str(error))
+        at = re.search(_AT, str(error))
         line, column = (int(at[1] or 0), int(at[2] or 0)) if at else (0, 0)
-        raise Mistake(_AT.sub("", str(error)), line, column) from None
+        raise Mistake(re.sub(_AT, "", str(error)), line, column) from None
     except ValueError as error:
         raise Mistake(str(error).split(";")[0]) from None
 
@@ -169,7 +168,7 @@ _DUPLICATED = 1 << 20
 # An f-string is joined anew at each field: 80,000 fields in one took 4.5 s.
 _BRACES = 3_000
 # Python accepts any text codec here; some (idna, punycode) are quadratic.
-_COOKIE = regex(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+_COOKIE = rb"(?m)^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 _PLAIN_CODECS = frozenset((b"utf-8", b"utf8", b"ascii", b"us-ascii", b"latin-1", b"iso-8859-1"))
 # libyaml looks at every open bracket for each token: 100,000 took 14 s.
 _FLOW_OPENERS = 4_000
@@ -198,7 +197,7 @@ def is_tangled(content: bytes) -> bool:
 def has_foreign_codec(content: bytes) -> bool:
     """Whether a coding cookie (PEP 263) names another codec than UTF-8 and its subsets."""
     head = b"\n".join(re.split(rb"\r\n?|\n", content, maxsplit=2)[:2])
-    cookie = _COOKIE.search(head)
+    cookie = re.search(_COOKIE, head)
     name = cookie[1].lower().replace(b"_", b"-") if cookie else b"utf-8"
     return name not in _PLAIN_CODECS
 

@@ -349,3 +349,29 @@ def test_what_a_command_took_of_a_processor_is_known_in_and_out_of_a_sandbox(tmp
         ran = yard.bench.run(Check("TC-001", "test", line, Limits(60, 60, 60)))
         assert ran.exit == 0
         assert 0.05 < ran.processor < ran.seconds - 0.5, sandbox
+
+
+TAKES = "def total(prices):\n    found = sum(prices)\n    return (found or 1) * 2\n"
+
+
+@pytest.mark.parametrize(
+    ("shop", "tests", "told"),
+    [
+        (TAKES, "    assert shop.total([2, 3]) == 10\n", True),
+        (TAKES, "    assert shop.total([2, 3]) == 10\n    assert shop.total([]) == 2\n", False),
+        (TAKES.replace("1)", "0)"), "    assert shop.total([2, 3]) == 10\n", False),
+    ],
+    ids=["nobody comes to it", "a test does", "nothing for nothing"],
+)
+def test_a_number_that_stands_in_for_nothing_is_told_where_no_test_comes_to_it(
+    yard, shop, tests, told
+):
+    words = f"import shop\ndef test_it():\n{tests}"
+    message = (
+        "no test notices what total takes where there is nothing: "
+        "another number than 1 passes every test"
+    )
+    for mutation, severity in (("warn", Severity.WARNING), ("strict", Severity.QUESTION)):
+        findings = of(yard, words, shop=shop, mutation=mutation).findings
+        found = [one for one in findings if "where there is nothing" in one.message]
+        assert [(one.severity, one.message) for one in found] == [(severity, message)] * told

@@ -57,6 +57,47 @@ def test_the_hard_limit_ends_it_even_while_it_talks(bench):
     assert 0.4 <= ran.seconds < 10
 
 
+_WORK = """import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+while time.process_time() < 0.4: pass
+"""
+_CROWD = """import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+end = time.monotonic() + 60
+while time.monotonic() < end: pass
+"""
+
+
+@pytest.fixture
+def crowd():
+    """Others that keep one processor busy."""
+    # Each with a session of its own: autogroups share a processor alike (sched(7)).
+    words = [sys.executable, "-c", _CROWD]
+    each = [subprocess.Popen(words, start_new_session=True) for _ in range(6)]
+    yield
+    for one in each:
+        one.kill()
+        one.wait()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no way to keep it on one")
+def test_what_a_busy_machine_has_it_wait_is_not_its_own_time(bench, crowd):
+    waiting = (sys.executable, "-c", _WORK)
+    assert bench.run(waiting, limits=Limits(hard=0.8)).ended is Ended.HARD
+    ran = bench.run(waiting, limits=Limits(hard=0.8, queue=100))
+    assert ran.passed, ran
+    assert ran.seconds > 0.8 > ran.seconds - ran.queued
+
+
+def test_a_command_that_waits_for_nobody_is_ended_by_the_clock_all_the_same(bench):
+    began = time.monotonic()
+    for line in ("sleep 41.3", (sys.executable, "-c", "while True: pass")):
+        ran = bench.run(line, limits=Limits(hard=0.5, queue=100))
+        assert ran.ended is Ended.HARD
+        assert ran.seconds - ran.queued >= 0.5
+    assert time.monotonic() - began < 60
+
+
 def test_a_person_ends_it(bench):
     cancelled = threading.Event()
     threading.Timer(0.2, cancelled.set).start()

@@ -187,6 +187,8 @@ def _plain():
         **_platforms(),
         **_services(),
         **_trade(),
+        **_prefixed(),
+        **_built(),
     }
     for name, pairs in rows.items():
         for prefix, body in pairs:
@@ -265,6 +267,66 @@ def _trade():
         "intra42": [("s-s4" + "t2ud-", some(64, HEX))],
         "settlemint": [("sm" + "_aat_", some(16))],
         "django": [("django" + "-insecure-", some(50, LOWER + "!@#$%^&*(-_=+)"))],
+    }
+
+
+def _prefixed():
+    """Formats that a prefix of their own tells, of services that gave themselves one lately."""
+    return {
+        "runpod": [("rp" + "a_", some(46, UPPER))],
+        "helicone": [("sk-" + "helicone-", "-".join(some(7, LOWER) for _ in range(4)))],
+        "letta": [("sk-" + "let-", encoded(some(60)))],
+        "voyage": [("pa" + "-", some(43, URL))],
+        "mem0": [("m" + "0-", some(40))],
+        "modal": [("a" + "k-", some(22)), ("a" + "s-", some(22))],
+        "daytona": [("dt" + "n_", some(64, HEX))],
+        "browserbase": [("bb_" + "live_", some(27, URL))],
+        "cursor": [("crs" + "r_", some(64, HEX)), ("ke" + "y_", some(64, HEX))],
+        "openvsx": [("ovs" + "xp_", uuid()), ("ovs" + "xat_", uuid())],
+        "packagist": [("packa" + "gist_ort_", some(68, HEX))],
+        "wakatime": [("wa" + "ka_", uuid())],
+        "socket": [("skt" + "sec_", some(40) + "_api")],
+        "plane": [("plane" + "_api_", some(32, HEX))],
+        "xata": [("xa" + "u_", some(34))],
+        "valtown": [("vt" + "wn_", some(30))],
+        "inngest": [("sign" + "key-prod-", some(64, HEX))],
+        "trigger": [("tr_" + "prod_", some(24))],
+        "n8n": [("n8n" + "_api_", some(80, HEX))],
+        "logfire": [("pylf" + "_v1_us_", some(44))],
+        "statsig": [("secret" + "-", some(43))],
+        "flagsmith": [("se" + "r.", some(22))],
+        "unkey": [("unk" + "ey_", some(40))],
+        "mailersend": [("ml" + "sn.", some(64, HEX))],
+        "lichess": [("li" + "p_", some(20))],
+        "polar": [("pol" + "ar_oat_", some(43))],
+        "persona": [("persona" + "_production_", uuid())],
+        "ramp": [("ra" + "mp_sec_", some(48))],
+    }
+
+
+def _built():
+    """Formats of several parts."""
+    hexes = "0123456789ABCDEF"
+    claims = "ey" + "J"
+    return {
+        "cockroach": [("CC" + "DB1_", some(22) + "_" + some(40))],
+        "convex": [("prod:" + "happy-animal-123|", claims + "2MiI6" + some(60))],
+        "tinybird": [("p." + claims, some(80, URL) + "." + some(43, URL))],
+        "wix": [("IST." + claims, some(60, URL) + "." + some(90, URL) + "." + some(86, URL))],
+        "stackhawk": [("ha" + "wk.", some(20, URL) + "." + some(20, URL))],
+        "unleash": [("*:" + "production.", some(56, HEX))],
+        "telnyx": [("KE" + "Y", some(32, hexes) + "_" + some(22))],
+        "paddle": [
+            ("pdl_" + "live_apikey_", f"{some(26, LOWER)}_{some(22)}_{some(3)}"),
+            ("pdl_" + "ntfset_", f"{some(26, LOWER)}_{some(32)}"),
+        ],
+        "onfido": [("api_" + "live_us.", some(11) + "." + some(32, URL))],
+        "azure-service": [
+            ("", some(76, B64) + "+A" + "St" + some(5) + "Q=="),
+            ("", some(76, B64) + "AC" + "Db" + some(5) + "A=="),
+            ("", some(33, B64) + "+A" + "Eh" + some(5) + "U="),
+            ("", some(33, B64) + "Az" + "Ca" + some(5, "ABCDEFGHIJKLMNOP") + "E="),
+        ],
     }
 
 

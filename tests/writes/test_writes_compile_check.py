@@ -158,6 +158,16 @@ def test_the_projects_own_newer_python_has_the_last_word(run_command, tmp_path):
     assert compile_file(change, run_command, Interpreter(sys.executable)) is not None
 
 
+def test_an_interpreter_without_this_package_can_read_a_file(run_command, tmp_path):
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n', encoding="utf-8")
+    bare.chmod(0o755)
+    first = b"def first(:\n    pass\n"  # ours refuses it: the other one is asked
+    found = compile_file(a_change("a.py", first), run_command, Interpreter(str(bare)))
+    assert found is not None
+    assert (found.message, found.line) == ("invalid syntax", 1)
+
+
 def test_without_bash_a_script_is_refused_for_want_of_a_tool(tmp_path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "empty").mkdir()

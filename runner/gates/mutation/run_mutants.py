@@ -191,7 +191,9 @@ class MutantRunner:
             trial = self._trial(contract, mutant, content, words, min(left, patience))
             if trial.ran_no_test:  # they go by other names: the whole contract then
                 continue
-            return _end_of(trial, mutant.path, patient=patience <= left)
+            # What a mutant waited for a busy machine says nothing of the mutant.
+            patient = patience <= min(left, trial.ran.seconds - trial.ran.queued)
+            return _end_of(trial, mutant.path, patient=patient)
         return Ends.NOT_MADE
 
     def _trial(
@@ -199,7 +201,8 @@ class MutantRunner:
     ) -> CheckRun:
         bench = self.bench
         limits = command_limits(bench.task, bench.settings)
-        limits = replace(limits, hard=max(seconds, 0.1), idle=max(seconds, 0.1), soft=seconds)
+        queue = max(self.seconds * _BUSIEST - self.used - seconds, 0.0)
+        limits = replace(limits, hard=max(seconds, 0.1), queue=queue, idle=0.0, soft=0.0)
         check = Check(
             id=f"mutant-{contract.id}",
             kind="test",

@@ -35,6 +35,9 @@ _DOUBT = 2
 """Kinds that survive, while none is noticed, that are told although it was cut short."""
 _LONGEST = 120
 _MOST_NAMED = 5
+_MOST_DEFAULTS = 2
+_NEAR = 12
+"""Bytes before a number that are looked at."""
 _HINT = "have a test say what it must return or change, and fail otherwise"
 
 
@@ -76,6 +79,7 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
         for subject, weighing in looked.of(Weight.NOTHING)
     )
     told += tuple(_tell_results(check, bench, looked, strict=strict))
+    told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
     asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
     short = tuple(_cut_short(check, bench, looked, subjects, strict=strict))
@@ -149,6 +153,52 @@ def _tell_results(
         message = f"no test notices what {subject.name} returns: another value passes every test"
         message += f" that runs it, and only mutants of its {kinds} are noticed"
         yield _make_finding(check, subject, weighing, bench, severity, message)
+
+
+def _tell_defaults(
+    check: Check,
+    bench: GateContext,
+    looked: _Looked,
+    subjects: tuple[Subject, ...],
+    laboratory: MutantRunner,
+    *,
+    strict: bool,
+) -> Iterator[Finding]:
+    """Numbers that stand in for what is not there, as in `total || 1`, and may be any other.
+
+    Where nothing else is noticed of the function, that says it all.
+    """
+    known = {(one.path, one.name) for one, _ in looked.of(Weight.NOTHING)}
+    places = [
+        (subject, mutant)
+        for subject in subjects
+        if (subject.path, subject.name) not in known
+        for mutant in subject.mutants
+        if _stands_in(mutant, bench.after(subject.path) or b"")
+    ]
+    for subject, mutant in places[:_MOST_DEFAULTS]:
+        if laboratory.is_over or laboratory.run(mutant) is not Ends.SURVIVED:
+            continue
+        number = (bench.after(subject.path) or b"")[mutant.start : mutant.end].decode()
+        yield Finding(
+            check=check.id,
+            message=f"no test notices what {subject.name} takes where there is nothing: another"
+            f" number than {number} passes every test",
+            path=subject.path,
+            line=mutant.line,
+            severity=Severity.QUESTION if strict else Severity.WARNING,
+            hint="have a test come to it, with the value that must come out",
+            detail="\n".join(_format_mutant(mutant, bench.after(subject.path) or b"")),
+        )
+
+
+def _stands_in(mutant: Mutant, content: bytes) -> bool:
+    """Whether it changes a number, not 0, behind `||`, `??` or `or`."""
+    number = content[mutant.start : mutant.end]
+    if mutant.kind != "constant" or not number[:1].isdigit() or not number.strip(b"0._"):
+        return False
+    before = content[max(mutant.start - _NEAR, 0) : mutant.start].rstrip()
+    return before.endswith((b"||", b"??", b" or"))
 
 
 def _asked(
