@@ -44,24 +44,31 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
     if event.id == known:
         return Admission(event)
     parts = tuple(forge.list_parts(issue.number) if issue.parts else ())
-    if any(
-        is_changed_since(forge, number, forge.list_label_events(number), event.time)
-        for number in (issue.number, *(one.number for one in parts))
-    ):
-        return Admission(
-            event,
-            f"The text was changed after the label `{trigger}` was put on, by somebody who may not"
-            " push here. Read it; if it is what you want, take the label off and put it on again.",
-        )
+    for number in (issue.number, *(one.number for one in parts)):
+        who, when = find_change_since(forge, number, forge.list_label_events(number), event.time)
+        if when:
+            return Admission(
+                event,
+                f"The text of #{number} was changed by {who} at {when}, after the label `{trigger}`"
+                " was put on, and they may not push here. Read it, and what it was before (the menu"
+                " *edited* of the forge); if it is what you want, take the label off and put it on"
+                " again.",
+            )
     return Admission(event, parts=parts)
 
 
-def is_changed_since(forge: Forge, number: int, events: Sequence[LabelEvent], since: str) -> bool:
-    """Whether somebody who may not push changed text, title or parts of an issue since then."""
+def find_change_since(
+    forge: Forge, number: int, events: Sequence[LabelEvent], since: str
+) -> tuple[str, str]:
+    """Who changed text, title or parts of an issue since then and may not push, and when.
+
+    Empty words where nobody did.
+    """
     edit = forge.find_text_edit(number)
     changes = [(edit.editor, edit.time)] if edit else []
     changes += [(one.actor, one.time) for one in events if not one.label]
-    return any(time >= since and not forge.may_write(who) for who, time in changes)
+    late = ((who, time) for who, time in changes if time >= since)
+    return next(((who, time) for who, time in late if not forge.may_write(who)), ("", ""))
 
 
 def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[SlashCommand]:

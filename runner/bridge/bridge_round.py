@@ -187,7 +187,10 @@ class Bridge:
                 wait(self._works.values())
         self._settle()
         if self._lost():
-            raise RunnerError(f"this bridge ends: {self._lost()}", code=ExitCode.CONFLICT)
+            hint = "it goes on where it was once begun again; runner lease shows who serves"
+            raise RunnerError(
+                f"this bridge ends: {self._lost()}", hint=hint, code=ExitCode.CONFLICT
+            )
         return worst(codes)
 
     def _rest(self, pause: float) -> None:

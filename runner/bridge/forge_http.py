@@ -115,9 +115,15 @@ class ForgeHttp:
             if not following:
                 return
             if not following.startswith(f"{self.address}/"):
-                raise ForgeError("the forge's next page is at another address")
+                raise ForgeError(
+                    "the forge's next page is at another address",
+                    hint="is --api its whole address, as it calls itself?",
+                )
             url = following
-        raise ForgeError(f"the forge has more than {MOST_PAGES} pages of {self._hide(url)}")
+        raise ForgeError(
+            f"the forge has more than {MOST_PAGES} pages of {self._hide(url)}",
+            hint="close what is done with, or give --label a label that fewer issues have",
+        )
 
     def write(self, method: str, path: str, document: object = None) -> object:
         """Ask for a change, once; its answer. Raises ForgeError: it may have been made."""

@@ -97,7 +97,7 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
         return f"No plan with the digest {command.digest[:12]} waits: read the one that does."
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
-            return "That plan has to be mended first."
+            return "That plan has to be mended first; `/runner reject` has another one written."
         if not fits_fence(draft.text):
             return TOO_LONG
         desk.builder.approve(draft, f"{command.author} ({command.place})")
@@ -112,7 +112,7 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
 
 def _change(desk: IssueDesk, command: SlashCommand) -> str:
     if command.task not in {one.id for one in desk.builder.look().tasks}:
-        return f"There is no {command.task} here."
+        return f"There is no {command.task} here: the table has those that there are."
     wish = f"{command.text} ({command.place})"
     return _revise(desk, command.author, {command.task: wish})
 

@@ -63,9 +63,7 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask_trust(
-    project: Project, plan: Plan, *, trusted: bool, again: str = "runner --trust"
-) -> None:
+def ask_trust(project: Project, plan: Plan, *, trusted: bool, again: str) -> None:
     """Raise RunnerError (exit 3) unless a person lets this repository's commands run.
 
     `again` is what to type to say so.
@@ -90,8 +88,8 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
     return project
 
 
-def load_trusted_plan(project: Project, *, trusted: bool) -> Reading:
+def load_trusted_plan(project: Project, *, trusted: bool, again: str) -> Reading:
     """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
     reading = project.check_sound()
-    ask_trust(project, reading.plan, trusted=trusted)
+    ask_trust(project, reading.plan, trusted=trusted, again=again)
     return reading

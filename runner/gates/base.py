@@ -16,6 +16,7 @@ from runner.process.limits import Limits, apply_bounds
 from runner.process.supervise import begin, run
 from runner.process.tools import NAMES
 from runner.secrets.redact import redact
+from runner.text.wording import abridge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -271,7 +272,7 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
                 if bench
                 else ""
             )
-            return held or f"run it yourself: {redact(check.command)}"
+            return held or f"run it yourself: {name_command(check)}"
 
 
 def _bounds(check: Check, bench: GateContext) -> Bounds:
@@ -310,8 +311,13 @@ def _network_of(check: Check, bench: GateContext) -> Network:
 _REACHES = tuple(Network).index
 
 
+def name_command(check: Check) -> str:
+    """Its command as people are told it: without secrets, and bearable in length."""
+    return abridge(redact(check.command))
+
+
 def _how_it_ended(check: Check, ran: Ran) -> str:
-    command = redact(check.command)
+    command = name_command(check)
     match ran.ended:
         case Ended.EXITED:
             return f"`{command}` ended with exit code {ran.exit}"

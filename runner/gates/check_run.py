@@ -6,7 +6,7 @@ import signal
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Fitted, failures_of, proof_of
+from runner.gates.base import Fitted, failures_of, name_command, proof_of
 from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
@@ -130,7 +130,7 @@ class CheckRun:
         return (replace(plain, message=self._message(plain), detail=self._detail(plain)),)
 
     def _message(self, plain: Finding) -> str:
-        command = redact(self.check.command)
+        command = name_command(self.check)
         crashed = self.ran.exit - _SIGNALLED
         if self.ran.ended is Ended.EXITED and crashed in set(signal.Signals):
             return f"`{command}` crashed with {signal.Signals(crashed).name}"

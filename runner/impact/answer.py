@@ -92,6 +92,8 @@ class _Judge:
             self._check_reach(),
         ]
         self._check_hidden_imports()
+        if self.change.is_deleted and self.change.path in self._knowledge.collected:
+            return  # nobody but who imports it is without it
         if not any(decided) or self._is_unread_code():
             self._in_doubt(explain_undeclared(self.change))
 
@@ -292,6 +294,8 @@ class _Judge:
         if self._is_quiet():
             return
         suspects = list(find_unseen_importers(self._knowledge.references, self.change.path))
+        if self.change.path in self._knowledge.collected:
+            suspects = [one for one in suspects if one.path in self._knowledge.collected]
         if not suspects:
             return
         if self.width.conservative:

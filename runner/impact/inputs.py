@@ -61,6 +61,8 @@ class Knowledge:
     breaking: Mapping[str, bool | None] = field(default_factory=dict)
     """For contract files: whether the change breaks who uses them; None or no entry: may be so."""
     past: Past = field(default_factory=Past)
+    collected: frozenset[str] = frozenset()
+    """Files of tests that a tool finds by itself: code that is no test imports none of them."""
 
     def contracts_of(self, task: str) -> tuple[str, ...]:
         """The test contracts of a task, in its own order."""

@@ -27,14 +27,21 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Reviewer(Protocol):
-    """An implementer that can read a diff and say yes, or why not."""
+    """An implementer that can read a diff or a plan and say yes, or why not."""
 
-    def review(self, brief: Brief, bench: ImplementerContext, diff: str) -> Said:
+    def review(
+        self, brief: Brief, bench: ImplementerContext, text: str, *, is_plan: bool = False
+    ) -> Said:
         """Findings where it says no, and what it used."""
 
 
-def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> Said | None:
-    """What a session of the task's own agent says of a diff; None where no such review is set."""
+def review_by_agent(
+    assignment: Assignment, site: WorkerContext, text: str, *, is_plan: bool = False
+) -> Said | None:
+    """What a session of the task's own agent says of a diff; None where no such review is set.
+
+    With `is_plan` it is the text of a plan that it reads.
+    """
     if not site.settings.model_review:
         return None
     agent = assignment.implementer or choose(assignment.task, site.settings)
@@ -42,7 +49,7 @@ def review_by_agent(assignment: Assignment, site: WorkerContext, diff: str) -> S
         message = "review is auto, and what implements this task cannot review"
         hint = "set review_command in your own settings, or review = prompt"
         return Said(findings=(Finding(CHECK, message, hint=hint),))
-    return agent.review(assignment.brief, _bench(assignment, site), diff)
+    return agent.review(assignment.brief, _bench(assignment, site), text, is_plan=is_plan)
 
 
 def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:

@@ -49,6 +49,15 @@ def join_few(names: Sequence[str], most: int = _LISTED) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def abridge(command: str, most: int = 300) -> str:
+    """A command as it is told: of one that names very many files the first, and how many more."""
+    if len(command) <= most:
+        return command
+    words = command.split(" ")
+    kept = [word for at, word in enumerate(words) if len(" ".join(words[: at + 1])) <= most]
+    return f"{' '.join(kept)} … and {plural(len(words) - len(kept), 'word')} more"
+
+
 def moment(time: str) -> str:
     """A time of the journal (RFC 3339) on the person's own clock; what is no time as it stands."""
     try:

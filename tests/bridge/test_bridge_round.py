@@ -132,6 +132,30 @@ def wait_for_all(case, tmp_path, count):
     return bridge, builders
 
 
+class Counted:
+    """Work of an issue that goes on until as many go on as ever will."""
+
+    def __init__(self, number, at_once, most):
+        self.number, self.at_once, self.most, self.is_halted = number, at_once, most, bool
+
+    def advance(self):
+        self.at_once.add(self.number)
+        self.most.append(len(self.at_once))
+        time.sleep(0.15)
+        self.at_once.discard(self.number)
+        return "waits for a person"
+
+
+def test_no_more_issues_are_worked_on_at_once_than_the_setting_says(case, tmp_path):
+    for one in (case, *(Case(case.server, case.builder.final) for _ in range(7))):
+        one.label()
+    bridge, at_once, most = open_bridge(tmp_path, case.server, {}), set(), []
+    bridge._make_work = lambda number, *_: Counted(number, at_once, most)
+    bridge._go_round("runner-bot", "main", follow=False)
+    assert len(most) == 8, "each of them was looked at"
+    assert max(most) == bridge.asked.agents == 3
+
+
 def begin_again(bridge, builders):
     """Another bridge, one round of it: what it says, and how many answers were no 304."""
     said = []

@@ -55,3 +55,18 @@ def test_a_file_that_is_not_there_is_told(shop):
     said = shop.runner("verify-attestation", "none.json")
     assert said.code == 2
     assert "cannot be read" in said.err
+
+
+@pytest.mark.parametrize(
+    "words", [("verify-attestation", "proof.json", "--run"), ("verify", "--all"), ("ship",)]
+)
+def test_who_did_not_trust_its_commands_is_told_the_very_line_to_type(
+    shop, words, monkeypatch, tmp_path
+):
+    attested(shop)
+    for name in ("CACHE", "CONFIG", "DATA", "STATE"):  # somebody else's
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "other"))
+    said = shop.runner(*words)
+    assert said.code == 3
+    assert said.err.endswith(f"hint: read them, then: runner {' '.join(words)} --trust\n")
+    assert r"\n  proof.json" not in said.err

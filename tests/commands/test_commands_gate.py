@@ -384,6 +384,15 @@ def test_where_the_base_moved_only_who_is_met_is_measured_again(ground, landed, 
     assert ("what landed on the base" in said.json["skipped"]) is not runs
 
 
+def test_a_move_from_nowhere_is_told_and_measured_as_any_other(ground):
+    a_shop(ground, FILES)
+    change(ground, {"shop/cart.py": CART.replace("sum(", "0 + sum(")}, branch="pr")
+    words = ("--moved-from", "0" * 40, "--json", "--tests", NOTHING)
+    said = gate(ground, "--head", "pr", *words).json
+    assert said["notes"][0].startswith("what --moved-from names is not in this clone")
+    assert said["selected"]
+
+
 def test_a_plan_whose_proof_the_pull_request_changes_is_run_as_it_now_says(ground):
     a_shop(ground, WITH_PLAN)
     change(ground, {"TASK-GRAPH.md": PLAN.replace("tests/test_other", "tests/gone")}, branch="pr")

@@ -90,6 +90,24 @@ def test_another_model_reviews_what_was_proven(agent):
     assert shop.happened("write.reviewed")[-1]["review"] == "auto"
 
 
+def test_another_model_reviews_a_plan_before_anything_is_written(agent):
+    """By `[model] review` alone: no command has to be set for it."""
+    tasks = {"TASK-001": {"attempts": [[GOOD]], "review": "REJECT: it tests nothing"}}
+    shop = agent(tasks, plan_review="auto", model_review="strict", review="off")
+    one_task(shop)
+    ended = shop.run()
+    assert ended.code == 3, ended.said
+    assert "agent rejects it: it tests nothing" in ended.said
+    assert {one["mode"] for one in shop.happened("attempt.started")} == {"plan"}
+    assert not shop.has("app.py")
+    tasks["TASK-001"]["review"] = "It will do.\n\nAPPROVE"
+    agent(tasks, plan_review="auto", model_review="strict", review="off")
+    shop.edit_plan("BLOCKED", "PENDING")
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert shop.happened("plan.reviewed")[-1]["review"] == "auto"
+
+
 def test_a_program_that_is_named_by_its_place_is_found(agent, tmp_path):
     tool = tmp_path / "tools" / "my-agent"
     tool.parent.mkdir()

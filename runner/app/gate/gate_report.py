@@ -51,9 +51,13 @@ def format_headline(result: GateResult) -> str:
     with_plan = result.suite is not None and result.suite.plan
     tasks = f"{plural(len(result.selected), 'task')}, " if with_plan else ""
     noun = "test contract" if with_plan else "file" if _counts_files(result) else "suite"
-    of = f" of {result.total}" if result.total != result.count else ""
-    tests = plural(result.count, noun) + (" of tests" if noun == "file" else "")
-    said = f"{tasks}{tests}{of} may change result"
+    rests = _rests(result)
+    chosen = [id_ for one in result.selected for id_ in one.contracts if id_ in rests]
+    count, total = result.count - len(chosen), result.total - len(rests)
+    of = f" of {total}" if total != count else ""
+    tests = plural(count, noun) + (" of tests" if noun == "file" else "")
+    parts = " and ".join([f"{tests}{of}", *(f"`{display(one)}`" for one in chosen)])
+    said = f"{tasks}{parts} may change result"
     if not result.breaks:
         return f"{said}; nothing breaks"
     return f"{said}; {'; '.join(map(_format_break, result.breaks[:_MOST_FAILING]))}"
@@ -61,13 +65,23 @@ def format_headline(result: GateResult) -> str:
 
 def _counts_files(result: GateResult) -> bool:
     names = {one.name for one in (result.suite.frameworks.values() if result.suite else ())}
+    names |= _rests(result)
     return any(id_ not in names for one in result.selected for id_ in one.contracts)
 
 
+def _rests(result: GateResult) -> set[str]:
+    """What scripts do besides running tests."""
+    scripts = result.suite.scripts.values() if result.suite else ()
+    return {one.rest for one in scripts if one.rest}
+
+
 def _format_break(one: Reproven) -> str:
-    what = join_few(list(map(display, one.failing)), 3) or display(one.contract)
-    who = display(one.task) if one.task != TESTS else display(one.contract)
-    return f"{who} breaks: {what}"
+    contract = display(one.contract)
+    who = display(one.task) if one.task != TESTS else contract
+    if one.failing:
+        return f"{who} breaks: {join_few(list(map(display, one.failing)), 3)}"
+    why = display(next((found.message for found in one.findings if found.refuses), "it fails"))
+    return f"{who} breaks: {why if who == contract else f'{contract}: {why}'}"
 
 
 def format_time(result: GateResult) -> str:

@@ -5,6 +5,7 @@ What cannot be answered for by a part of the tests is answered for by all of the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,13 +16,12 @@ from runner.app.gate.select_tests import name_all, select
 from runner.app.gate.test_map import FILE, keep_in, load_map, make_map, write_map
 from runner.app.gate.test_suite import (
     TESTS,
-    join_command,
     load_suite,
     make_contract,
     may_run_prose,
 )
 from runner.app.prove.prove_tree import Snapshot, prove_snapshot
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Affected, Kind, Why
 from runner.impact.inputs import knowledge_of
 from runner.impact.store import Store
@@ -135,6 +135,10 @@ class Gate:
 
     def _answer(self, found: PullRequest, suite: TestSuite) -> GateResult:
         merged, notes = found.merge.commit, [*suite.notes]
+        if self.request.moved_from and not self.repository.resolve(self.request.moved_from):
+            notes.append(
+                "what --moved-from names is not in this clone: all that is selected counts"
+            )
         with Store(None) as store:
             knowledge, told, seconds = self._learn(suite, found, store)
             notes += told
@@ -155,7 +159,9 @@ class Gate:
             ran = self._run(suite, merged, (), whole=True)
         took = round(effects.monotonic() - start, 3)
         known = took if result.whole else seconds
-        return replace(result, ran=ran, seconds=took, whole_seconds=known)
+        if result.whole or suite.plan:  # a part was compared already
+            notes += self._compare_with_base(found, suite, ran)
+        return replace(result, ran=ran, seconds=took, whole_seconds=known, notes=tuple(notes))
 
     # --- what is known ----------------------------------------------------------------
 
@@ -180,11 +186,22 @@ class Gate:
             repository.on_close(seen.close)
             seconds = sum(past.seconds.values()) if past.seconds else None
             return replace(knowledge, observed=Observations(seen)), [], seconds
+        knowledge = replace(knowledge, collected=self._find_collected(suite, found))
         file = self.request.map_file or project.cache / FILE
         kept, why = load_map(file, project, repository, merge.base, merge.head)
         if kept is None:
             return replace(knowledge, observed=Observations(store)), [why], None
         return replace(knowledge, observed=keep_in(store, kept)), [], kept.seconds
+
+    def _find_collected(self, suite: TestSuite, found: PullRequest) -> frozenset[str]:
+        """Files of tests that the tool finds by itself, with those that the change takes away."""
+        if not any(one.is_deleted for one in found.changes):
+            return frozenset(suite.frameworks)
+        with suppress(RunnerError):  # there were no tests
+            asked = self.request.tests
+            before = load_suite(self.project, self.repository, found.merge.base, asked)
+            return frozenset({*suite.frameworks, *(() if before.plan else before.frameworks)})
+        return frozenset(suite.frameworks)
 
     def _find_meeting(
         self,
@@ -259,7 +276,7 @@ class Gate:
         failing = {test for one in ran for test in one.failing}
         base = found.merge.base
         there = frozenset(self.repository.list_tree(base))
-        if not failing or not {one.partition("::")[0] for one in failing} <= there:
+        if not failing or not set(map(_file_of, failing)) <= there:
             return "what failed in a part is not known to pass without the other tests"
         self.say("something failed: the same tests on the base say whether they need others")
         same = [
@@ -271,6 +288,25 @@ class Gate:
         if failing & failed_before or any(one.failed and not one.failing for one in before):
             return "what failed in a part fails on the base, too, without the other tests"
         return ""
+
+    def _compare_with_base(
+        self, found: PullRequest, suite: TestSuite, ran: Sequence[Reproven]
+    ) -> Iterator[str]:
+        """What to say of tests that fail, and fail on the base by the same command as well."""
+        base = found.merge.base
+        there = frozenset(self.repository.list_tree(base))
+        red = [one for one in ran if {*map(_file_of, one.failing)} & there]
+        if not red:
+            return
+        self.say("something failed: the same on the base says whether it did before")
+        task_of = {task.id: task for task in suite.command_tasks() or suite.tasks}
+        before = self._prove(base, tuple((task_of[one.task], one.contract) for one in red))
+        failing = {test for one in ran for test in one.failing}
+        same = failing & {test for one in before for test in one.failing}
+        if same:
+            all_ = "all" if same == failing else f"{len(same)} of"
+            many = plural(len(failing), "test")
+            yield f"{all_} {many} that fail here fail on the base as well"
 
     def _prove(
         self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False
@@ -316,11 +352,14 @@ class Gate:
         return replace(result, notes=notes if left else ()), len(made.files)
 
 
+def _file_of(test: str) -> str:
+    """The file in a test's name, as pytest (`a.py::test`) and the tools of Node (`a.js > b`) do."""
+    return test.partition("::")[0].partition(" > ")[0]
+
+
 def _join(suite: TestSuite, selected: Sequence[Affected]) -> Iterator[TestContract]:
     """A contract a framework, of all the files or packages of it that are selected."""
     chosen = [id_ for one in selected for id_ in one.contracts if one.task == TESTS]
     for framework in dict.fromkeys(suite.frameworks[id_] for id_ in chosen):
         names = tuple(sorted(id_ for id_ in chosen if suite.frameworks[id_] == framework))
-        alone = names == (framework.name,)
-        command = framework.command if alone else join_command(framework, names)
-        yield make_contract(framework.name, command)
+        yield make_contract(framework.name, suite.join(framework, names))

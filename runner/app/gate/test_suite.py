@@ -14,6 +14,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.app.gate.script_tests import ScriptTests, read_script
 from runner.app.inspect.test_frameworks import TestFramework, find_test_frameworks
 from runner.config.stack import detect_stack
 from runner.context.tree import Tree
@@ -59,6 +60,8 @@ class TestSuite:
     """The plan's path; empty where the tests are those of the files."""
     frameworks: Mapping[str, TestFramework] = field(default_factory=dict)
     """Of tests without a plan: by contract, what runs it."""
+    scripts: Mapping[str, ScriptTests] = field(default_factory=dict)
+    """By name of a framework, the script of which files of tests run alone."""
     notes: tuple[str, ...] = ()
 
     def ids_of(self, task: Task, settings: Settings) -> tuple[str, ...]:
@@ -74,10 +77,19 @@ class TestSuite:
         """Without a plan: a task whose contracts run one file or package of tests each."""
         (task,) = self.tasks
         made = (
-            make_contract(id_, one.command if id_ == one.name else join_command(one, (id_,)))
+            make_contract(id_, self.join(one, (id_,)))
             for id_, one in self.frameworks.items()
+            if one.name not in self.scripts or id_ != self.scripts[one.name].rest
         )
         return (replace(task, test_contracts=tuple(made)),)
+
+    def join(self, framework: TestFramework, names: tuple[str, ...]) -> str:
+        """The command that runs these of a framework's contracts."""
+        if names == (framework.name,):
+            return framework.command
+        script = self.scripts.get(framework.name)
+        command = script.join(names) if script else join_command(framework, names)
+        return command if len(command) <= _LONGEST else framework.command
 
     def command_tasks(self) -> tuple[Task, ...]:
         """Without a plan: a task whose contracts are the commands that run everything."""
@@ -130,12 +142,24 @@ def _find_tests(project: Project, repository: Repository, commit: str, tests: st
         raise RunnerError("no tests were found in this repository", hint=hint)
     paths = repository.list_tree(commit)
     read = partial(repository.blob, commit)
+    known = {} if tests else {one.name: read_script(one.name, paths, read) for one in frameworks}
+    scripts = {name: one for name, one in known.items() if one is not None}
     made: dict[str, tuple[TestContract, TestFramework]] = {}
     for one in frameworks:
-        for contract in _split(one, paths, read):
+        script = scripts.get(one.name)
+        for contract in _split_script(one, script) if script else _split(one, paths, read):
             made[contract.id] = (contract, one)
     task = Task(TESTS, "tests", 0, _NO_SPEC, test_contracts=tuple(c for c, _ in made.values()))
-    return TestSuite((task,), frameworks={id_: one for id_, (_, one) in made.items()})
+    of = {id_: one for id_, (_, one) in made.items()}
+    return TestSuite((task,), frameworks=of, scripts=scripts)
+
+
+def _split_script(framework: TestFramework, script: ScriptTests) -> Iterator[TestContract]:
+    """A contract a file, and one for what else the script does, which may see anything."""
+    for one in script.files:
+        yield make_contract(one, f"{script.tool} {shlex.quote(one)}")
+    if script.rest:
+        yield make_contract(script.rest, framework.command)
 
 
 def _split(
@@ -145,8 +169,6 @@ def _split(
     found: tuple[str, ...] = ()
     if framework.name == "pytest":
         found = tuple(_find_python(paths, read))
-    elif framework.name == "node --test":
-        found = tuple(path for path in _find_files("javascript", paths) if _runs_alone(path))
     elif framework.name == "go test":
         files = _find_files("go", paths)
         found = tuple(sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in files}))
@@ -159,24 +181,17 @@ def _split(
 
 
 def join_command(framework: TestFramework, names: tuple[str, ...]) -> str:
-    """The command that runs these files, packages or tests alone; everything where it is too long.
+    """The command that runs these files, packages or tests alone.
 
     `names` are data: what a shell would read in one stays text.
     """
-    start = {"node --test": "node --test", "go test": "go test -v"}.get(framework.name)
-    command = f"{start or framework.command} {' '.join(map(shlex.quote, names))}"
-    return command if len(command) <= _LONGEST else framework.command
+    start = "go test -v" if framework.name == "go test" else framework.command
+    return f"{start} {' '.join(map(shlex.quote, names))}"
 
 
 def _find_files(name: str, paths: tuple[str, ...]) -> list[str]:
     pattern = row_named(name).language.test_file
     return [path for path in paths if pattern and pattern.search(path)]
-
-
-def _runs_alone(path: str) -> bool:
-    """Whether Node itself runs such a file."""
-    command = row_named("javascript").language.test_command
-    return bool(command and command((path,), b"node:test", ""))
 
 
 def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) -> Iterator[str]:

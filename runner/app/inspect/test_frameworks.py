@@ -20,6 +20,7 @@ _PYTEST = re.compile(rb"^\s*(?:import|from)\s+pytest\b", re.MULTILINE)
 _UNITTEST = re.compile(rb"^\s*(?:import|from)\s+unittest\b", re.MULTILINE)
 _NODE_TEST = re.compile(rb"node:test")
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
+_NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
 def _script_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:
     script = dict(stack.commands).get("npm:test", "")
     named = next((one for one in _RUNNERS if one in stack.dependencies or one in script), "")
-    native = "node --test" in script or (not named and _any(tree, files, _NODE_TEST))
+    native = bool(_NATIVE.search(script)) or (not named and _any(tree, files, _NODE_TEST))
     if named or native or (script and "no test specified" not in script):
         name = named or ("node --test" if native else "npm test")
         command = "npm test --silent" if script else f"npx {named}" if named else "node --test"

@@ -84,7 +84,8 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
     with Session(project, reading.plan.tasks) as session:
         _refuse_uncommitted(session)
         for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
-            say(f"note: {line}")
+            for part in f"note: {line}".split("\n"):  # of many paths it is more than one
+                say(part)
         _begin(session, reading)
         subjects = _all_done(session, reading.plan.tasks)
         verified, grades, shortfall = _verify_tree(session, subjects, say)

@@ -88,7 +88,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     )
     require_one(request)
     if given.run:
-        ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
+        again = "the same command with --trust"
+        ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = find_impact(project, request)
     if not given.json:
         _show(found, github=given.format == "github")

@@ -89,7 +89,8 @@ def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     flags = {"sandbox": "none"} if given.no_sandbox else {}
     project = Project.open(Path.cwd(), environ, flags)
     steps = rebuild.find_landed(project, given.ids)
-    ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust)
+    again = f"runner replay --verify {' '.join(given.ids) or '--all'} --trust"
+    ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = rebuild.rebuild(project, steps, _Progress(len(steps)))
     lines = partial(rebuild_lines, steps=len(steps))
     form = partial(rebuild_document, steps=len(steps))

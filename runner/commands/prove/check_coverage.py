@@ -57,7 +57,8 @@ def _percent(text: str) -> float:
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look it up, or measure; then say it."""
     project = open_with_gates(environ, {})
-    load_trusted_plan(project, trusted=given.trust)
+    again = f"runner check-coverage {given.task} --trust"
+    load_trusted_plan(project, trusted=given.trust, again=again)
     found = check_coverage(project, CoverageRequest(given.task, given.threshold, given.again))
     for line in () if given.json else found.trouble:
         print(f"runner: {display(line)}", file=sys.stderr)

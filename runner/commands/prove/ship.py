@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     flags["mutation"] = "strict" if given.strict else None
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust)
+    load_trusted_plan(project, trusted=given.trust, again="runner ship --trust")
     pull = find_request(project) if given.pr else None
     if pull is not None and (tag := last_ship_tag(project, project.state())):
         return _publish(project, pull, tag, as_json=given.json)

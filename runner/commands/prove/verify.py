@@ -24,6 +24,7 @@ from runner.commands.catalogue import Command
 from runner.commands.consent import add_proof_flags, load_trusted_plan, open_with_gates, tell
 from runner.errors import ExitCode, RunnerError
 from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +55,8 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust)
+    what = "--all" if given.all else given.id
+    load_trusted_plan(project, trusted=given.trust, again=f"runner verify {what} --trust")
     if given.all:
         whole = verify_whole(project, tell)
         said = whole_document(whole) if given.json else "\n".join(whole_tree_lines(whole)) + "\n"
@@ -95,7 +97,8 @@ def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, 
     found = check_attestation(project, data)
     passed: bool | None = None
     if given.run and not found.faults:
-        load_trusted_plan(project, trusted=given.trust)
+        typed = f"runner verify-attestation {display(given.file)} --run --trust"
+        load_trusted_plan(project, trusted=given.trust, again=typed)
         require_still_asked(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         passed = again.passed if again else verify_whole(project, tell).verified.passed

@@ -61,6 +61,13 @@ mistake, or something that does harm.
 
 End your answer with one line that is `APPROVE`, or `REJECT: ` and the reason in one sentence.
 """
+_REVIEW_PLAN = """
+Review the plan below, which another session made for the task above. Nothing is written yet, and
+you change nothing. Look for what the task asks for and the plan leaves out, for what nobody asked
+for, and for steps that do harm. Do not refuse for taste.
+
+End your answer with one line that is `APPROVE`, or `REJECT: ` and the reason in one sentence.
+"""
 APPROVED = ""
 """The verdict of a review that has nothing against a change."""
 _NOTHING = "nothing at all: the task names no file"
@@ -90,9 +97,10 @@ def planning_prompt() -> str:
     return f"{_PLACE}{_PLAN}\n{ASKED_FOR}"
 
 
-def to_review(brief: Brief, diff: str) -> str:
-    """The brief, and the diff of what came of it."""
-    return f"{brief.text}{_PLACE}{_REVIEW}\n{fence(diff, 'diff')}\n"
+def to_review(brief: Brief, text: str, *, is_plan: bool = False) -> str:
+    """The brief, and the diff of what came of it, or the plan that is to be built."""
+    asked, language = (_REVIEW_PLAN, "markdown") if is_plan else (_REVIEW, "diff")
+    return f"{brief.text}{_PLACE}{asked}\n{fence(text, language)}\n"
 
 
 def verdict_in(text: str) -> str | None:
@@ -151,11 +159,13 @@ class AgentProgram:
             return self._read_plan(session)
         return self._session(brief, bench, Mode.EXECUTE, to_execute(brief, bench.plan)).said
 
-    def review(self, brief: Brief, bench: ImplementerContext, diff: str) -> Said:
-        """A session that reads a diff; findings where it says no, with what it used."""
+    def review(
+        self, brief: Brief, bench: ImplementerContext, text: str, *, is_plan: bool = False
+    ) -> Said:
+        """A session that reads a diff or a plan; findings where it says no, with what it used."""
         if refused := self._refusal(bench):
             return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
-        session = self._session(brief, bench, "review", to_review(brief, diff))
+        session = self._session(brief, bench, "review", to_review(brief, text, is_plan=is_plan))
         if session.said.findings:
             return session.said
         ruling = verdict_in(session.text)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from runner.config.permissions import write_finding
 from runner.context.task_plan import files_of, plan_text, redact_plan
+from runner.implementers.base import Said
 from runner.journal.plan_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
-from runner.run.reviewer import ask_review_command
+from runner.run.reviewer import ask_review_command, review_by_agent
 from runner.secrets.redact import redact
 from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
 
@@ -62,7 +63,9 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
             *plan_findings(task, plan, make_rule_check(assignment.rules, exists)),
         )
     if plan and assignment.review is ReviewMode.AUTO and not _has_refusal(findings):
-        findings = (*findings, *_review(assignment, site, plan))
+        said = _review(assignment, site, plan)
+        findings = (*findings, *said.findings)
+        outcome = replace(outcome, usage=outcome.usage + said.usage)
     return replace(
         outcome,
         ending=Ending.FAILED if _has_refusal(findings) else Ending.PASSED,
@@ -155,14 +158,16 @@ def _wrote(path: str) -> Finding:
     )
 
 
-def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> tuple[Finding, ...]:
-    """Let `review_command` read the plan on standard input."""
-    line = site.settings.review_command
-    if not line:
-        hint = "set review_command in your own settings, or plan_review = prompt"
-        return (Finding(CHECK, "plan_review is auto, and no command reviews", hint=hint),)
+def _review(assignment: Assignment, site: WorkerContext, plan: TaskPlan) -> Said:
+    """Let `review_command` read the plan on standard input, else a session of `[model] review`."""
     text = plan_text(plan, assignment.task.id, assignment.task.title)
-    return ask_review_command(assignment, site, line, text, CHECK)
+    if line := site.settings.review_command:
+        return Said(findings=ask_review_command(assignment, site, line, text, CHECK))
+    if (said := review_by_agent(assignment, site, text, is_plan=True)) is not None:
+        return replace(said, findings=tuple(replace(one, check=CHECK) for one in said.findings))
+    hint = "set review_command or [model] review in your own settings, or plan_review = prompt"
+    none = Finding(CHECK, "plan_review is auto, and nothing reviews", hint=hint)
+    return Said(findings=(none,))
 
 
 def _has_refusal(findings: tuple[Finding, ...]) -> bool:

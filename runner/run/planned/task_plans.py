@@ -31,6 +31,7 @@ from runner.run.planned import (
 )
 from runner.run.planned.phases import Step, phase_step, plan_of
 from runner.run.review import Answer, Spot
+from runner.run.reviewer import Reviewer
 from runner.secrets.redact import redact
 from runner.writes.safe_io import sweep_beneath, write_beneath
 
@@ -55,8 +56,8 @@ MOST = 3
 """Plans in a row that go back, refused or sent back; the next one has a person asked."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
-    "plan_review is auto, and no command reviews: set review_command in your own settings, "
-    "or plan_review = prompt"
+    "plan_review is auto, and nothing reviews: set review_command or [model] review in your own "
+    "settings, or plan_review = prompt"
 )
 _MODE = 0o100644
 
@@ -145,8 +146,10 @@ class TaskPlans:
 
     def _has_no_reviewer(self, task: Task) -> bool:
         """Whether the plan would be paid for and then be read by nobody."""
-        reads = self.mode is not ReviewMode.AUTO or bool(self.settings.review_command)
-        return not reads and self._find_approved(task) is None
+        if self.mode is not ReviewMode.AUTO or self.settings.review_command:
+            return False
+        by_session = self.settings.model_review and isinstance(self.implementer(task), Reviewer)
+        return not by_session and self._find_approved(task) is None
 
     def step(self, task: Task, base: str) -> Step:
         """What the next attempt does, on a base."""

@@ -1,0 +1,226 @@
+"""`gate`: which tests a change of files selects, and what a script of `npm test` runs alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from test_commands_gate import FILES, NOTHING, PLAN, PRICE, a_shop, a_test, change, gate
+
+from runner.app.gate.script_tests import read_script
+
+READS_DATA = "from pathlib import Path\n\n\ndef test_rates():\n    assert Path('data/rates.csv')\n"
+SHOP = {
+    **FILES,
+    "data/rates.csv": "a,1\n",
+    "tests/test_rates.py": READS_DATA,
+    "tests/snapshots/cart/total.txt": "10\n",
+    "package-lock.json": "{}\n",
+}
+
+
+def files_of(*names):
+    return [f"tests/test_{name}.py" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("gone", "made", "selected", "why"),
+    [
+        pytest.param(
+            ["shop/price.py"], {"shop/cost.py": PRICE}, ["cart", "price"], "", id="renamed"
+        ),
+        pytest.param(
+            ["shop/price.py"],
+            {
+                "shop/cost.py": PRICE,
+                "shop/cart.py": FILES["shop/cart.py"].replace("shop.price", "shop.cost"),
+                "tests/test_price.py": a_test("cost", "price(2)"),
+            },
+            None,
+            "shop/price.py is gone, and nothing that names it is known",
+            id="renamed with its readers",
+        ),
+        pytest.param(["shop/cart.py"], {}, ["cart"], "", id="deleted"),
+        pytest.param(["data/rates.csv"], {}, ["rates"], "", id="deleted data"),
+        pytest.param([], {"data/rates.csv": "a,2\n"}, ["rates"], "", id="data that a test names"),
+        pytest.param(
+            [], {"tests/test_new.py": a_test("other", "other()")}, ["new"], "", id="new tests"
+        ),
+        pytest.param(
+            ["tests/test_other.py"],
+            {"tests/test_another.py": FILES["tests/test_other.py"]},
+            ["another"],
+            "",
+            id="renamed tests",
+        ),
+        pytest.param(
+            [],
+            {"tests/snapshots/cart/total.txt": "11\n"},
+            None,
+            "no task declares",
+            id="a snapshot",
+        ),
+        pytest.param(
+            [], {"tests/conftest.py": "import os\n"}, None, "configures tests", id="configuration"
+        ),
+        pytest.param(
+            [], {"package-lock.json": '{"a": 1}\n'}, None, "configures tests", id="a lock file"
+        ),
+        pytest.param(["package-lock.json"], {}, None, "configures tests", id="a lock file gone"),
+    ],
+)
+def test_files_that_come_go_and_move_select_who_may_see_it(ground, gone, made, selected, why):
+    a_shop(ground, SHOP)
+    ground.git("switch", "-qc", "pr")
+    for path in gone:
+        (ground.folder / path).unlink()
+    change(ground, made)
+    said = gate(ground, "--json", "--tests", NOTHING).json
+    chosen = [id_ for one in said["selected"] for id_ in one["contracts"]]
+    if selected is None:
+        assert why in said["whole"]
+        assert said["count"] == said["total"]
+    else:
+        assert (said["whole"], sorted(chosen)) == ("", files_of(*selected))
+
+
+@pytest.mark.parametrize(
+    ("gone", "made", "selected"),
+    [
+        pytest.param(
+            "shop/price.py", {"shop/cost.py": PRICE}, ["TASK-001", "TASK-002"], id="renamed"
+        ),
+        pytest.param("shop/cart.py", {}, ["TASK-002"], id="deleted"),
+        pytest.param("tests/test_other.py", {}, ["TASK-003"], id="deleted tests"),
+        pytest.param("", {"data/rates.csv": "a,2\n"}, ["TASK-001"], id="data that is an input"),
+    ],
+)
+def test_with_a_plan_files_that_come_go_and_move_select_their_tasks(ground, gone, made, selected):
+    plan = PLAN.replace("- Test contracts:", "- Inputs: `data/rates.csv`\n- Test contracts:", 1)
+    a_shop(ground, {**SHOP, "TASK-GRAPH.md": plan, "tests/test_rates.py": "x = 1\n"})
+    ground.git("switch", "-qc", "pr")
+    if gone:
+        (ground.folder / gone).unlink()
+    change(ground, made)
+    said = gate(ground, "--json").json
+    assert (said["whole"], sorted(one["task"] for one in said["selected"])) == ("", selected)
+
+
+def test_a_break_that_the_base_has_as_well_is_told_as_that(ground):
+    """With a plan, where a part is not compared with the base anyhow."""
+    a_shop(ground, {**FILES, "TASK-GRAPH.md": PLAN})
+    change(ground, {"shop/cart.py": FILES["shop/cart.py"].replace("sum(", "0 * sum(")})
+    change(
+        ground, {"shop/cart.py": FILES["shop/cart.py"].replace("sum(", "-0 * sum(")}, branch="pr"
+    )
+    said = gate(ground)
+    assert said.code == 1
+    assert "note: all 1 test that fail here fail on the base as well\n" in said.out
+
+
+# --- scripts of package.json -----------------------------------------------------------
+
+MOCHA = ("test/a.js", "test/b.cjs", "test/deep/c.js", "test/support/env.js", "lib/a.js")
+NODE = ("src/a.test.js", "test-b.mjs", "x/c_test.cjs", "test/deep/d.js", "x/e.spec.js", "test.js")
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "paths", "files"),
+    [
+        ("mocha", "mocha", MOCHA, ["test/a.js", "test/b.cjs"]),
+        (
+            "mocha",
+            "mocha --exit -r x test/ test/deep",
+            MOCHA,
+            ["test/a.js", "test/b.cjs", "test/deep/c.js"],
+        ),
+        ("mocha", "mocha --recursive test", MOCHA, list(MOCHA[:4])),
+        ("mocha", "mocha 'test/**/*.{js,cjs}'", MOCHA, list(MOCHA[:4])),
+        ("mocha", "NODE_ENV=test mocha ./test/a.js", MOCHA, ["test/a.js"]),
+        ("mocha", "mocha --grep fast", MOCHA, None),
+        ("mocha", "mocha --spec test/a.js", MOCHA, None),
+        ("mocha", "mocha", (*MOCHA, ".mocharc.yml"), None),
+        ("mocha", "mocha $FILES", MOCHA, None),
+        ("mocha", "mocha | tee log", MOCHA, None),
+        ("mocha", "mocha test/a.js && mocha test/b.cjs", MOCHA, None),
+        ("mocha", "mocha nowhere/*.js", MOCHA, None),
+        ("node --test", "node --test", NODE, [one for one in NODE if "spec" not in one]),
+        ("node --test", "node --test", (*NODE, "src/f.test.ts"), None),
+        ("node --test", "node --import=tsx/esm --test src/*.ts", ("src/f.ts",), ["src/f.ts"]),
+        ("node --test", "node --test --watch", NODE, None),
+        ("node --test", "node --test test", NODE, None),
+        (
+            "node --test",
+            "node --test",
+            (*NODE, "node_modules/x/a.test.js"),
+            [one for one in NODE if "spec" not in one],
+        ),
+        ("vitest", "vitest run", ("a.test.js",), None),
+        ("node --test", None, NODE, [one for one in NODE if "spec" not in one]),
+    ],
+)
+def test_files_of_tests_are_those_that_the_tool_itself_finds(name, script, paths, files):
+    package = json.dumps({"scripts": {"test": script}} if script else {}).encode()
+    found = read_script(name, paths, {"package.json": package}.get)
+    assert (found and sorted(found.files)) == (files and sorted(files))
+
+
+@pytest.mark.parametrize(
+    ("scripts", "before", "after"),
+    [
+        ({"test": "mocha"}, "", ""),
+        ({"test": "xo && mocha && tsd"}, "xo", "tsd"),
+        ({"test": "npm run lint && npm run unit", "unit": "mocha"}, "npm run lint", ""),
+        (
+            {"test": "mocha", "pretest": "make", "posttest": "x"},
+            "npm run --silent pretest",
+            "npm run --silent posttest",
+        ),
+    ],
+)
+def test_what_else_a_script_does_is_one_part_that_stays_whole(scripts, before, after):
+    package = json.dumps({"scripts": scripts}).encode()
+    found = read_script("mocha", ("test/a b.js",), {"package.json": package}.get)
+    assert found is not None
+    assert (found.before, found.after) == (before, after)
+    path = 'export PATH="$PWD/node_modules/.bin:$PATH"; '
+    run = " && ".join(filter(None, (before, "mocha 'test/a b.js'")))
+    assert found.join(["test/a b.js"]) == path + run
+    if found.rest:
+        assert found.join([found.rest]) == path + found.rest
+        every = " && ".join(filter(None, (run, after)))
+        assert found.join(["test/a b.js", found.rest]) == path + every
+
+
+def test_a_script_with_hooks_of_its_parts_or_damaged_manifests_run_whole():
+    for data in (b"{", b"[]", b'{"scripts": 3}', b'{"mocha": {"spec": "x"}}'):
+        assert read_script("mocha", ("test/a.js",), {"package.json": data}.get) is None
+    scripts = {"test": "npm run unit", "unit": "mocha", "preunit": "make"}
+    package = json.dumps({"scripts": scripts}).encode()
+    assert read_script("mocha", ("test/a.js",), {"package.json": package}.get) is None
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_what_a_script_checks_besides_its_tests_is_checked_with_a_part_of_them(ground):
+    """A part of the tests passes, and the check of the types that stands behind them does not."""
+    start = 'const test = require("node:test");\nconst lib = require("../lib/{0}");\n'
+    test = start + 'test("{0}", () => lib.{0}());\n'
+    files = {f"lib/{name}.js": f"exports.{name} = () => 1;\n" for name in ("left", "right")}
+    tests = {f"test/{name}.test.js": test.format(name) for name in ("left", "right")}
+    check = "const lib = require('./lib/right'); if (!lib.right) process.exit(3);\n"
+    scripts = {"test": "node --test && npm run --silent types", "types": "node types.cjs"}
+    package = json.dumps({"name": "shop", "private": True, "scripts": scripts})
+    a_shop(ground, {**files, **tests, "types.cjs": check, "package.json": package})
+    change(ground, {"test/left.test.js": tests["test/left.test.js"] + "\n// calm\n"}, branch="pr")
+    said = gate(ground, "--json")
+    assert said.code == 0, said.err
+    assert said.json["selected"][0]["contracts"] == ["test/left.test.js", "npm run --silent types"]
+    assert "1 file of tests of 2 and `npm run --silent types` may" in said.json["headline"]
+    moved = {
+        "lib/right.js": "exports.other = () => 1;\n",
+        "test/right.test.js": test.format("other").replace("lib/other", "lib/right"),
+    }
+    change(ground, moved, branch="types")
+    said = gate(ground, "--json")
+    assert said.code == 1
