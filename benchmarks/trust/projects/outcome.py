@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from repositories import Place
 
 TASK = "TASK-001"
+_LONGEST = 1200.0
+"""Seconds of one run."""
 _QUESTION = re.compile(r"question (base-tests|integrity|tests)\b")
 """A question for a person that names tests."""
 _OWN = ("TC-", "coverage", "compile")
@@ -151,13 +154,26 @@ def tried(one: Laid, place: Place, setting: str, *, keep: bool = False) -> Outco
     with_packages(place, folder, one.case.project.packages)
     more = {"RUNNER_MUTATION": "strict"} if setting == "strict" else {}
     began = time.monotonic()
-    ran = place.call(folder, *place.program, "run", "--trust", "--no-verify-at-end", **more)
+    words = (*place.program, "run", "--trust", "--no-verify-at-end")
+    try:
+        ran = place.call(folder, *words, seconds=_LONGEST, **more)
+        said = f"{ran.stdout}{ran.stderr}"[-1500:]
+    except subprocess.TimeoutExpired:
+        return _broken(one, setting)
     seconds = time.monotonic() - began
-    said = f"{ran.stdout}{ran.stderr}"[-1500:]
     outcome = judged(one, _events(folder), seconds, said, setting)
     if not keep:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
+
+
+def _broken(one: Laid, setting: str) -> Outcome:
+    """A case that this machine had no time for: it runs anew at the next call."""
+    case = one.case
+    about = (case.name, one.key, setting, case.family, case.part, case.project.name)
+    return Outcome(
+        *about, "broken", named=False, seconds=_LONGEST, findings=("there was no time for it",)
+    )
 
 
 def _events(folder: Path) -> list[dict]:

@@ -52,6 +52,7 @@ PACKAGES = {
         "@types/node@25.5.0",
     ),
     "mocha": ("mocha@9.2.0",),
+    "picomatch": ("mocha@10.4.0", "fill-range@7.1.1"),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
@@ -90,6 +91,14 @@ PYTHON = (
     "text-unidecode",
     "typing_extensions",
     "pytz",
+    "cloudpickle",
+    "pretend",
+    "pytest-asyncio",
+    "time-machine",
+    "tomli_w",
+    "face",
+    "boltons",
+    "pyyaml",
 )
 """What the Python projects' tests need, in an environment of their own."""
 
