@@ -153,6 +153,10 @@ class Change:
     existing: bool = False
     """Of a good change: whether it changes tests that were there."""
     type: str = "feature"
+    hidden: str = ""
+    """A program that fails on a bad change and passes on an honest one: never in the tree."""
+    honest: Callable[[Files], None] | None = None
+    """Work that does what the task says: of the part `base`, nothing at all."""
 
     @property
     def bad(self) -> bool:

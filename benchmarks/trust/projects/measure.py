@@ -36,6 +36,9 @@ import new_go
 import new_node
 import new_python
 import new_python_asserts
+import unseen_base
+import unseen_good
+import unseen_new
 from changes import CASES
 from outcome import Outcome, as_line, laid, plain, tried
 from repositories import default_place, prepared
@@ -60,6 +63,9 @@ WRITTEN = (
     fresh_base,
     fresh_new,
     fresh_good,
+    unseen_base,
+    unseen_new,
+    unseen_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -86,8 +92,9 @@ def lists() -> str:
     bad = _digest("base_*.py", "new_*.py", "faults_*.py", "pieces.py")
     good = _digest("history.json")
     fresh = _digest("fresh*.py")
+    unseen = _digest("unseen*.py")
     head = f"{count}, {families} families of bad changes"
-    return f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}"
+    return f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\nunseen: sha256:{unseen}"
 
 
 def _digest(*names: str) -> str:

@@ -19,8 +19,10 @@ from repositories import (
     repository,
     with_packages,
 )
+from unseen import CHECKS, hidden_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from changes import Change
@@ -114,11 +116,29 @@ def plain(one: Laid, place: Place) -> list[str]:
         fault = Files(one.before)
         case.seed(fault)
         steps += [("before", {}, True), ("the fault alone", fault.edits, False)]
-    return [
+    wrong = [
         f"{step}: {said}"
         for step, edits, wanted in steps
         if (said := _by_hand(one, place, edits, wanted=wanted))
     ]
+    return [*wrong, *_judged_hidden(one, place)] if case.hidden else wrong
+
+
+def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
+    """What is wrong with the hidden check: it must fail on the change, and pass on honest work."""
+    honest = Files(one.before)
+    if one.case.honest:
+        one.case.honest(honest)
+    path, command = CHECKS[one.case.project.name]
+    text = hidden_text(one.case.project, one.case.hidden)
+    for step, edits, wanted in (("bad", one.edits, False), ("honest", honest.edits, True)):
+        folder = place.root / "clones" / f"hidden-{step}-{one.case.name}"
+        _laid_by_hand(one, place, folder, {**edits, path: text})
+        ran = place.call(folder, "sh", "-c", command, seconds=120)
+        if (ran.returncode == 0) != wanted:
+            said = f"exit {ran.returncode}\n{ran.stdout[-800:]}{ran.stderr[-1500:]}"
+            yield f"hidden check on {step} work: {said}"
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _KNOWN: dict[str, str] = {}
@@ -131,10 +151,7 @@ def _by_hand(one: Laid, place: Place, edits: dict[str, str | None], *, wanted: b
     if key in _KNOWN:
         return _KNOWN[key]
     folder = place.root / "clones" / f"plain-{case.name}"
-    files = {path: text for path, text in one.before.items() if edits.get(path, "") is not None}
-    files.update({path: text for path, text in edits.items() if text is not None})
-    repository(place, folder, files, one.section)
-    with_packages(place, folder, case.project.packages)
+    _laid_by_hand(one, place, folder, edits)
     said = ""
     for contract in case.contracts:
         ran = place.call(folder, "sh", "-c", contract, seconds=300)
@@ -145,6 +162,13 @@ def _by_hand(one: Laid, place: Place, edits: dict[str, str | None], *, wanted: b
     shutil.rmtree(folder, ignore_errors=True)
     _KNOWN[key] = said
     return said
+
+
+def _laid_by_hand(one: Laid, place: Place, folder: Path, edits: dict[str, str | None]) -> None:
+    files = {path: text for path, text in one.before.items() if edits.get(path, "") is not None}
+    files.update({path: text for path, text in edits.items() if text is not None})
+    repository(place, folder, files, one.section)
+    with_packages(place, folder, one.case.project.packages)
 
 
 def tried(one: Laid, place: Place, setting: str, *, keep: bool = False) -> Outcome:

@@ -53,6 +53,21 @@ PACKAGES = {
     ),
     "mocha": ("mocha@9.2.0",),
     "picomatch": ("mocha@10.4.0", "fill-range@7.1.1"),
+    "nth": (
+        "vitest@4.0.17",
+        "@vitest/coverage-v8@4.0.17",
+        "typescript@5.9.3",
+        "@types/node@25.0.8",
+        "boolbase@2.0.0",
+        "esbuild@0.28.2",
+    ),
+    "jest": (
+        "jest@27.5.1",
+        "babel-jest@27.5.1",
+        "@babel/core@7.29.13",
+        "@babel/preset-env@7.29.14",
+        "esbuild@0.28.2",
+    ),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
