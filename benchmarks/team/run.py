@@ -5,6 +5,7 @@ landing into the store. Real servers; prints Markdown tables. README.md beside i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import statistics
@@ -221,9 +222,27 @@ def measure_idle(address: str, seconds: float) -> float:
     return 100 * (after - before) / seconds
 
 
+def measure_peer(python: str, address: str, workers: int, number: int) -> dict[str, float]:
+    """What PgQueuer makes of the same loop on the same server, in a process of its own."""
+    said = address.replace("postgresql+psycopg", "postgresql")
+    script = Path(__file__).parent / "pgqueuer_loop.py"
+    words = [python, str(script), said, str(workers), str(number)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
 def _used(pid: int) -> float:
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def tell_claims(name: str, came: dict[str, float]) -> None:
+    """One row of the table."""
+    row = (
+        f"{came['builds']:.0f} | {came['median']:.0f}, {came['p99']:.0f} | {came['processor']:.1f}"
+    )
+    print(f"| {name} | {row} |", flush=True)
 
 
 def main() -> None:
@@ -232,6 +251,7 @@ def main() -> None:
     parser.add_argument("--builds", type=int, default=2000)
     parser.add_argument("--events", type=int, default=1_000_000, help="loaded before, PostgreSQL")
     parser.add_argument("--idle", type=float, default=30.0, help="seconds")
+    parser.add_argument("--pgqueuer", default="", metavar="PYTHON", help="one that has pgqueuer")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -252,12 +272,10 @@ def main() -> None:
                 ("PostgreSQL", server, given.workers, given.builds),
                 ("SQLite", file, 4, given.builds // 4),
             ):
-                came = measure_claims(at, workers, number)
-                print(
-                    f"| {name} | {came['builds']:.0f} | {came['median']:.0f}, {came['p99']:.0f} "
-                    f"| {came['processor']:.1f} |",
-                    flush=True,
-                )
+                tell_claims(name, measure_claims(at, workers, number))
+            if given.pgqueuer:
+                peer = (given.pgqueuer, server, given.workers, given.builds)
+                tell_claims("PgQueuer", measure_peer(*peer))
         print(
             "\n| store | events copied a second | heard after: median, worst s | idle, % of core |"
         )

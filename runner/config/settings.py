@@ -253,7 +253,7 @@ class Settings:
     worker_poll: float = 5.0
     """A worker looks into the store so often by itself, where nothing tells it of news."""
     worker_cache: str = "10GB"
-    """What a worker keeps of repositories, to make clones of."""
+    """What a worker keeps of repositories, and as much of clones of builds that are over."""
     worker_credentials: tuple[str, ...] = ()
     """Variables with a token, each with the one host that may be told it: `TOKEN@HOST`."""
     worker_folders: tuple[str, ...] = ()

@@ -202,7 +202,7 @@ class CloneCache:
     def trim(self) -> None:
         """Take away what was not used for longest, until the rest fits; not what is in use."""
         found = sorted(self.folder.glob(f"*{_MIRROR}"), key=_find_last_use)
-        sizes = {one: _measure(one) for one in found}
+        sizes = {one: measure_folder(one) for one in found}
         for one in found[:-1]:  # the newest one stays, however large
             if sum(sizes.values()) <= self.most:
                 break
@@ -246,7 +246,8 @@ def _find_last_use(mirror: Path) -> float:
         return 0.0
 
 
-def _measure(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
+    """Bytes of all files in it; what goes away meanwhile has none."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:

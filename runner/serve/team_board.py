@@ -23,6 +23,7 @@ from runner.team.doorbell import Doorbell
 from runner.team.event_rows import count_events, read_last, read_lines
 from runner.team.repository_list import list_repositories
 from runner.team.shown_work import ShownWork, list_shown, read_files
+from runner.team.team_budget import describe_bounds, explain_wait, read_standings
 from runner.text.wording import join_few
 
 if TYPE_CHECKING:
@@ -74,17 +75,22 @@ class QueueBoard:
     running: int
     repositories: tuple[str, ...]
     every: bool
+    bounds: tuple[str, ...]
+    """What builds may cost, and how many may go on, a line each."""
 
 
 def describe_queue(desk: TeamDesk, *, every: bool = False) -> QueueBoard:
     """The builds: what waits for a person first, then what goes on, then the others."""
-    rows = [describe_row(one) for one in list_builds(desk.store, every=every)]
+    bounds = read_standings(desk.store)
+    known = list_builds(desk.store, every=every)
+    rows = [describe_row(one, explain_wait(bounds, one)) for one in known]
     return QueueBoard(
         tuple(sorted(rows, key=_rank)),  # which keeps the newest first among equals
         sum(bool(row.build.waits) for row in rows),
         sum(row.is_alive for row in rows),
         tuple(one.name for one in list_repositories(desk.store)),
         every,
+        tuple(describe_bounds(bounds)),
     )
 
 
@@ -92,8 +98,8 @@ def _rank(row: BuildRow) -> int:
     return 0 if row.build.waits else 1 if row.is_alive else 3 if row.build.is_over else 2
 
 
-def describe_row(one: QueuedBuild) -> BuildRow:
-    """One build in a few words."""
+def describe_row(one: QueuedBuild, held: str = "") -> BuildRow:
+    """One build in a few words; `held` is what keeps it from being begun."""
     wish = next((line for line in one.wish.splitlines() if line.strip()), "")
     title = wish.strip("# ") or join_few(one.tasks) or "the whole plan"
     word, tone, sign = one.state.lower(), "run", "●"
@@ -105,7 +111,7 @@ def describe_row(one: QueuedBuild) -> BuildRow:
         tone, sign = {"COMPLETED": ("done", "✓"), "FAILED": ("bad", "✗")}.get(
             one.state, ("wait", "✗")
         )
-    return BuildRow(one, title, word, tone, sign, redact(_note(one)), tone == "run")
+    return BuildRow(one, title, word, tone, sign, redact(held or _note(one)), tone == "run")
 
 
 def _note(one: QueuedBuild) -> str:
@@ -178,7 +184,7 @@ def describe_build(desk: TeamDesk, said: str, person: Person) -> BuildBoard:
     counted = (one["tasks"] for one in reversed(own) if one["type"] == "analysis.completed")
     total = max(len(tasks), next(counted, 0))
     return BuildBoard(
-        describe_row(build),
+        describe_row(build, explain_wait(read_standings(desk.store), build)),
         tasks,
         total,
         tuple(_bar([one.tone for one in tasks], total)),

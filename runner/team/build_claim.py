@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, exists, func, literal_column, or_, select
+from sqlalchemy import case, exists, false, func, literal_column, or_, select, true
 from sqlalchemy.exc import IntegrityError
 
 from runner import effects
@@ -23,6 +23,17 @@ from runner.team.event_rows import note_event
 from runner.team.shown_work import write_shown
 from runner.team.store_engine import clock
 from runner.team.tables import RUNNING, answers, build_tags, builds
+from runner.team.team_budget import (
+    FREE,
+    TEAM,
+    Share,
+    SharedOutError,
+    Standing,
+    close_claim,
+    explain,
+    give_share,
+    list_standings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,28 +82,54 @@ def claim_build(
     for _ in range(_ROUNDS):
         try:
             with store.write() as connection:
-                row = connection.execute(_claim(store, me)).mappings().one_or_none()
+                bounds = list_standings(store, connection)
+                _let_wait(store, connection, bounds)
+                row = connection.execute(_claim(store, me, bounds)).mappings().one_or_none()
                 if row is None:
                     return None
                 made = of_row(row)
                 told = {"worker": me.name, "token": made.token, "attempt": made.attempts}
                 note_event(connection, made.id, "build.claimed", told)
                 ended = _end_hopeless(connection, made)
-        except IntegrityError:
-            continue  # another build of this branch was claimed at the same moment
+                if ended is None:
+                    give_share(store, connection, made, is_bounded=bool(bounds))
+        except (IntegrityError, SharedOutError):
+            continue  # another build of this branch, or the rest of a budget, went at that moment
         if ended is None:
             return made
         on_end(ended)
     return None
 
 
-def _claim(store: Store, me: Claimer) -> Any:
+def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) -> None:
+    """Have a build wait whose worker was lost, and for which there is no money to go on."""
+    spent = [one.bound.scope for one in bounds if one.share == 0.0]
+    if not spent:
+        return
+    one = builds.alias("spent")
+    said = select(one.c.id).where(
+        _is_running(one),
+        one.c.lease_until < clock(store),
+        ~_is_hopeless(one),
+        ~_is_free(one, spent),
+    )
+    had = builds.c.spent + (builds.c.lease_until - builds.c.claimed_at)
+    waits = builds.update().where(builds.c.id == _take_first(said, one))
+    waits = waits.values(state="PENDING", spent=had).returning(builds)
+    row = connection.execute(waits).mappings().one_or_none()
+    if row is not None:
+        why = f"its worker was lost; {explain(bounds, row['repository'])}"
+        note_event(connection, row["id"], "build.released", {"why": why})
+
+
+def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
     """The one statement."""
     now = clock(store)
+    found = (_find_lapsed(now, me, bounds), _find_pending(now, me, bounds))
     had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
     return (
         builds.update()
-        .where(builds.c.id == func.coalesce(_find_lapsed(now, me), _find_pending(now, me)))
+        .where(builds.c.id == func.coalesce(*found))
         .values(
             state="ANALYZING",
             token=builds.c.token + 1,
@@ -107,16 +144,25 @@ def _claim(store: Store, me: Claimer) -> Any:
     )
 
 
-def _find_lapsed(now: ColumnElement[float], me: Claimer) -> Any:
+def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
     """A build whose worker was not heard of for too long."""
     one = builds.alias("lapsed")
+    full = [
+        of.bound.scope
+        for of in bounds
+        if of.share == 0.0 or (of.bound.at_once is not None and of.running > of.bound.at_once)
+    ]
     # By the store's clock alone: those of two machines may be minutes apart.
-    said = select(one.c.id).where(_is_running(one), one.c.lease_until < now, _fits(one, me))
+    said = select(one.c.id).where(
+        *(_is_running(one), one.c.lease_until < now, _fits(one, me)),
+        or_(_is_hopeless(one), _is_free(one, full)),
+    )
     return _take_first(said, one)
 
 
-def _find_pending(now: ColumnElement[float], me: Claimer) -> Any:
+def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
     """A build that waits, and whose branch nobody builds."""
+    full = [of.bound.scope for of in bounds if of.why]
     one, other = builds.alias("pending"), builds.alias("other")
     is_built = exists().where(
         other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
@@ -127,6 +173,7 @@ def _find_pending(now: ColumnElement[float], me: Claimer) -> Any:
         or_(one.c.free_at <= now, one.c.host == me.host),
         ~is_built,
         _fits(one, me),
+        _is_free(one, full),
     )
     return _take_first(said, one)
 
@@ -142,6 +189,18 @@ def _is_running(one: Any) -> Any:
     # Spelled out and not bound: a partial index serves only a query that shows its condition
     # (PostgreSQL, 11.8; sqlite.org/partialindex.html).
     return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
+
+
+def _is_free(one: Any, full: Sequence[str]) -> Any:
+    """Whether no bound of these scopes is one of the build's."""
+    if TEAM in full:
+        return false()
+    return one.c.repository.not_in(full) if full else true()
+
+
+def _is_hopeless(one: Any) -> Any:
+    """Whether a claim only ends it, which costs nothing."""
+    return or_(one.c.cancelled_by != "", one.c.attempts >= MOST_ATTEMPTS)
 
 
 def _fits(one: Any, me: Claimer) -> Any:
@@ -208,9 +267,12 @@ def note_mine(
         connection.execute(builds.update().where(builds.c.id == mine.id).values(**values))
 
 
-def finish_build(store: Store, mine: QueuedBuild, state: str, note: str, head: str = "") -> None:
+def finish_build(
+    store: Store, mine: QueuedBuild, state: str, note: str, head: str = "", share: Share = FREE
+) -> None:
     """End it. Raises LostClaimError, StoreAwayError."""
     with write_mine(store, mine) as (connection, now):
+        close_claim(connection, mine, share)
         _end(connection, mine, state, note, head, by=now.cancelled_by)
 
 
@@ -252,6 +314,7 @@ def hand_back(
     store: Store,
     mine: QueuedBuild,
     why: str,
+    share: Share = FREE,
     *,
     waits: str = "",
     after: float = 0.0,
@@ -265,6 +328,7 @@ def hand_back(
     """
     now = clock(store)
     with write_mine(store, mine) as (connection, _):
+        close_claim(connection, mine, share)
         kind = "build.put-off" if after else "build.released"
         kind = "build.waits" if waits else kind
         if waits and _has_answers(connection, mine.id):

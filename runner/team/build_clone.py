@@ -23,7 +23,7 @@ from runner.model import Status
 from runner.process.own_command import end_orphan
 from runner.project import JOURNAL, Project
 from runner.repo import tree_files
-from runner.repo.clone import ORIGIN, catch_up, switch_branch
+from runner.repo.clone import ORIGIN, catch_up, measure_folder, switch_branch
 from runner.repo.foreign_address import (
     find_identity,
     login_variables,
@@ -33,6 +33,8 @@ from runner.repo.foreign_address import (
 )
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
+from runner.team.build_queue import find_build
+from runner.team.event_rows import is_copied
 from runner.team.shown_work import describe_shown
 
 if TYPE_CHECKING:
@@ -42,10 +44,12 @@ if TYPE_CHECKING:
     from runner.repo.clone import CloneCache
     from runner.team.build_queue import QueuedBuild
     from runner.team.shown_work import ShownWork
+    from runner.team.store_engine import Store
 
 _CLONE = "repository"
 _WISH = "wish.md"
-_ID = re.compile(r"[0-9a-f-]{36}")
+_ID_LENGTH = 36
+_ID = re.compile(rf"[0-9a-f-]{{{_ID_LENGTH}}}")
 VIA = "queue"
 """From where a decision came, as the clone's journal says it."""
 
@@ -231,3 +235,67 @@ class BuildClone:
         stuck = [one for one, known in view.states.items() if known.status is Status.BLOCKED]
         for one in stuck:
             self.take_answer("retry", one, "", self.build.by)
+
+
+# --- what is old ----------------------------------------------------------------------
+
+
+def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str]) -> list[str]:
+    """Take away clones of builds that are over, the oldest first, until the rest fits; whose.
+
+    One stays that has work which its remote has not, a journal of which the store lacks a line,
+    or somebody in it.
+    """
+    found = sorted((one for one in home.glob("*") if one.is_dir()), key=_find_age)
+    sizes = {one: measure_folder(one) for one in found}
+    gone: list[str] = []
+    for one in found:
+        if sum(sizes.values()) <= most:
+            break
+        if _may_go(store, one, environ):
+            shutil.rmtree(one, ignore_errors=True)
+            del sizes[one]
+            gone.append(one.name)
+    return gone
+
+
+def _find_age(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _may_go(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
+    """Whether nothing is lost with it; where nobody can say, it stays."""
+    lock = RunLock(folder)
+    try:
+        build = find_build(store, folder.name[:_ID_LENGTH])
+        lock.acquire()
+    except RunnerError:
+        return False
+    try:
+        return build.is_over and _is_kept(store, build, folder / _CLONE, environ)
+    except (RunnerError, OSError):
+        return False
+    finally:
+        lock.release()
+
+
+def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the remote has all commits, and the store the whole journal."""
+    try:
+        journal = (place / JOURNAL).read_bytes()
+    except FileNotFoundError:
+        journal = b""
+    if not is_copied(store, build.id, journal):
+        return False
+    ref = f"refs/heads/{build.branch}"
+    with Repository.open(place) as repository:
+        told = {**environ, **login_variables(build.url, build.credential, environ)}
+        with Remote(repository, ORIGIN, told) as remote:
+            tip = remote.read(ref).get(ref, "")
+        git = repository.git
+        # Drafts, held changes and what is on its way are refs, too.
+        more = git.line("rev-list", "--count", "--all", "HEAD", "--not", f"--remotes={ORIGIN}", tip)
+        return more == "0" and not git.line("status", "--porcelain")

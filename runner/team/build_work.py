@@ -30,6 +30,7 @@ from runner.team.event_rows import list_own_types
 from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
 from runner.team.store_engine import StoreAwayError, UnfitValueError
+from runner.team.team_budget import Share, read_share
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ _AWAY = 2.0
 """Seconds before a store that was away is asked again."""
 _PATIENCE = 60.0
 """Seconds that a run has to hand back what it holds, once it was asked to end."""
-_MOST = 4 << 20
-_SAID = 2000
+_MOST, _SAID = 4 << 20, 2000
 _FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
 _PUT_OFF = 10
 """Times that a build is put off, because others hold its branch or its remote is away."""
@@ -99,6 +99,8 @@ class BuildWork:
     _copy: JournalCopy = field(init=False)
     _heart: Heartbeat = field(init=False)
     _tasks: tuple[str, ...] = ()
+    _given: float | None = None
+    """Dollars that this claim may spend; None: no bound."""
     _has_answered: bool = False
     """Whether an answer came while the run went on, which it may not have heard any more."""
     _began: float = 0.0
@@ -126,6 +128,7 @@ class BuildWork:
 
     def _work(self) -> WorkEnd:
         try:
+            self._given = self._insist(lambda: read_share(self.store, self.mine))
             self.clone.open()
             self._copy = JournalCopy(self.clone.journal, self.mine.branch)
             if why := self._find_stop():
@@ -156,11 +159,7 @@ class BuildWork:
         self._insist(lambda: note_mine(self.store, self.mine, kind, fields, **row))
 
     def _list_own(self) -> list[str]:
-        def ask() -> list[str]:
-            with self.store.read() as connection:
-                return list_own_types(connection, self.mine.id)
-
-        return self._insist(ask)
+        return self._insist(lambda: list_own_types(self.store, self.mine.id))
 
     def _insist(self, ask: Callable[[], T]) -> T:
         """Have the store answer, however long it is away. Raises StoreAwayError at an end."""
@@ -202,6 +201,7 @@ class BuildWork:
                 return why
             state = self.clone.project().state()
             if not state.open_drafts:
+                self._copy.is_told = False  # nothing is in the journal of a draft that failed
                 return WorkEnd("FAILED", f"no draft could be taken: {ran.said}", ending="blocked")
         waits = f"DRAFT-{state.open_drafts[-1].number}"
         return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
@@ -211,6 +211,8 @@ class BuildWork:
         until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
         while True:
             self._has_answered = False
+            if self._share.left == 0.0:
+                return WorkEnd("PENDING", str(self._share))
             ran = self._run("run", "--json", "--yes", "--trust", "--", *self.mine.tasks)
             if why := self._find_stop():
                 return why
@@ -237,6 +239,8 @@ class BuildWork:
                 return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
             case ExitCode.CONFLICT:
                 return self._put_off(ran.said)
+            case ExitCode.STOPPED if self._share.is_used:
+                return WorkEnd("PENDING", str(self._share))
             case ExitCode.REGRESSION:
                 return WorkEnd("FAILED", ran.said, ending="regression")
             case ExitCode.FAILED:
@@ -251,6 +255,10 @@ class BuildWork:
             return WorkEnd("FAILED", _shorten(why))
         pause = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
         return WorkEnd("PENDING", _shorten(why), after=pause)
+
+    @property
+    def _share(self) -> Share:
+        return Share(self._given, self._copy.dollars, self._copy.is_cost_known)
 
     def _find_stop(self) -> WorkEnd | None:
         """Why nothing more is to be done for it here."""
@@ -269,7 +277,8 @@ class BuildWork:
 
     def _run(self, *words: str) -> _Ran:
         """A command of ours, to its end, or until it is to be ended."""
-        command = OwnCommand(words, self.clone.place, self.clone.environ, stays=True)
+        environ = self._share.limit(self.clone.environ, self.settings.run_dollars)
+        command = OwnCommand(words, self.clone.place, environ, stays=True)
         try:
             record_child(self.clone.folder, command.pid)
             code = self._watch(command)
@@ -292,6 +301,7 @@ class BuildWork:
                     asked = effects.monotonic()
                     platform.interrupt(command.pid, lambda: True)
             elif effects.monotonic() > asked + _PATIENCE:
+                self._copy.is_told = False
                 command.end()
         self._copy_rest()
         return code
@@ -363,13 +373,13 @@ class BuildWork:
                     pass
             if end.state == "PENDING":
                 hand_back(
-                    *(self.store, self.mine, end.note),
+                    *(self.store, self.mine, end.note, self._share),
                     waits=end.waits,
                     after=end.after,
                     shown=shown,
                 )
             else:
-                finish_build(self.store, self.mine, end.state, end.note, end.head)
+                finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
 
         self._insist(say)
 

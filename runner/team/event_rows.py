@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, insert, select
 
 from runner import effects
-from runner.journal.codec import decode, to_text
+from runner.journal.codec import (
+    BadRecordError,
+    NewerRecordError,
+    UnfitRecordError,
+    decode,
+    to_text,
+)
 from runner.journal.log import PRODUCER
 from runner.team.build_state import fold_own, refine
 from runner.team.tables import builds, events, tasks
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.team.store_engine import Store
 
 READY = "branch.created"
 """Since this event of its own, a build is as far as the journal of its clone says."""
@@ -85,26 +92,42 @@ def _tags_of(connection: Connection, build: str) -> str:
 
 
 def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
-    """Ids of the journals of clones that a build has events of, the oldest first."""
-    said = (
-        select(events.c.journal)
-        .where(events.c.build == build, events.c.journal != build)
-        .group_by(events.c.journal)
-        .order_by(func.min(events.c.time))
-    )
-    return tuple(connection.execute(said).scalars())
+    """Ids of the journals of clones that a build has events of, the last claim's at the end."""
+    said = select(events.c.journal).where(events.c.build == build, events.c.journal != build)
+    known = sorted(connection.execute(said.distinct()).scalars())
+    # Not by their times: each host has a clock of its own, and one of them may be a day ahead.
+    own = (json.loads(line) for line in read_lines(connection, build))
+    told = [str(one.get("journal", "")) for one in own if one["type"] == READY]
+    place = {journal: at for at, journal in enumerate(told)}
+    return tuple(sorted(known, key=lambda one: place.get(one, -1)))
 
 
-def list_own_types(connection: Connection, build: str) -> list[str]:
-    """The kinds of a build's own events, in their order."""
+def list_own_types(store: Store, build: str) -> list[str]:
+    """The kinds of a build's own events, in their order. Raises StoreAwayError."""
     said = select(events.c.type).where(events.c.journal == build).order_by(events.c.seq)
-    return list(connection.execute(said).scalars())
+    with store.read() as connection:
+        return list(connection.execute(said).scalars())
 
 
 def find_last_seq(connection: Connection, journal: str) -> int:
     """Number of the last event of a journal that is in the store; 0 for none."""
     said = select(func.max(events.c.seq)).where(events.c.journal == journal)
     return int(connection.execute(said).scalar() or 0)
+
+
+def is_copied(store: Store, build: str, journal: bytes) -> bool:
+    """Whether the store has a journal to its last line, or had it and let it go (`retention`)."""
+    lines = journal.splitlines(keepends=True)
+    if not lines:
+        return True
+    try:
+        first, last = decode(lines[0], wanted=()), decode(lines[-1], wanted=())
+    except (BadRecordError, UnfitRecordError, NewerRecordError):
+        return False
+    if list_own_types(store, build)[-1:] == ["build.pruned"]:
+        return True
+    with store.read() as connection:
+        return find_last_seq(connection, first.id) >= last.seq
 
 
 def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str]:

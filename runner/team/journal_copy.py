@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.draft_events import DraftProposed
+from runner.journal.events import AttemptFinished, AttemptStarted
+from runner.journal.sessions import PlanProposed
 from runner.journal.state import RunState, fold
 from runner.model import Status
 from runner.team.build_claim import write_mine
@@ -47,6 +50,11 @@ class JournalCopy:
     _begun: bool = False
     _old: int = 0
     """The number of the last event from before this claim."""
+    dollars: float = 0.0
+    """What implementers told of that they cost in this claim."""
+    is_told: bool = True
+    """Whether nobody was kept from telling what it cost."""
+    _open: set[str] = field(default_factory=set)
 
     def read_old(self) -> None:
         """Take in what is there before a run begins: it tells nothing of this claim's state."""
@@ -88,7 +96,26 @@ class JournalCopy:
         # Only behind the commit: where it fails, the same lines are read again.
         self._journal, self._begun, self.state = journal, True, state
         self._offset += sum(map(len, lines))
+        self._count(records)
         return True
+
+    @property
+    def is_cost_known(self) -> bool:
+        """Whether everybody told what it cost who began here."""
+        return self.is_told and not self._open
+
+    def _count(self, records: Sequence[Record]) -> None:
+        for one in records:
+            if one.seq <= self._old:
+                continue
+            match one.event:
+                case AttemptStarted():
+                    self._open.add(one.task)
+                case AttemptFinished(usage=usage):
+                    self._open.discard(one.task)
+                    self.dollars += usage.dollars if usage else 0.0
+                case PlanProposed(usage=usage) | DraftProposed(usage=usage) if usage:
+                    self.dollars += usage.dollars
 
     def _begin(self, connection: Connection, mine: QueuedBuild, journal: str, state: str) -> str:
         """Say once which journal tells of this claim, and since when; gives the state."""

@@ -23,6 +23,7 @@ from runner.team.event_rows import (
 )
 from runner.team.retention import is_pruned
 from runner.team.tables import RUNNING, answers, builds, events, tasks
+from runner.team.team_budget import find_wrong_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +121,7 @@ def find_faults(store: Store) -> Iterator[str]:
                 yield f"build {row.id} is {row.state}, and its events say {drawn}"
             yield from _check_tasks(connection, row.id)
         yield from _check_answers(connection)
+        yield from find_wrong_sums(connection)
 
 
 def _check_answers(connection: Connection) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The tables of the store, as the newest of `migrations` leaves them.
 
 `repositories`, `builds`, `build_tags`, `answers` and the events of a build itself are the store's
-own: the only copy; so are `people`, `tokens` (as digests) and `acts`. `events` that come from a
-clone's journal, `tasks` and `shown` are projections.
+own: the only copy; so are `people`, `tokens` (as digests), `acts`, `budgets` and `claims`. `events`
+that come from a clone's journal, `tasks` and `shown` are projections.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "r0004"
+REVISION = "r0005"
 """The schema that this runner reads and writes."""
 RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
 """States in which somebody works on a build."""
@@ -192,3 +192,29 @@ acts = Table(
     Column("about", Text, nullable=False),  # the person
     Column("note", Text, nullable=False),
 )
+
+budgets = Table(
+    "budgets",
+    metadata,
+    Column("scope", Text, primary_key=True),  # a repository; empty: the whole team
+    Column("dollars", Float(53)),  # of one period; none: no bound
+    Column("period", Text, nullable=False),  # day, month: in UTC
+    Column("share", Float(53), nullable=False),  # the most that one claim is given
+    Column("at_once", Integer),  # builds; none: no bound
+    Column("began", Float(53), nullable=False),  # the period that `used` is of
+    Column("used", Float(53), nullable=False),  # spent, and given to claims that go on
+    Column("set", Text, nullable=False),
+    Column("by", Text, nullable=False),
+)
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("build", Text, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
+    Column("token", BigInteger, primary_key=True),
+    Column("repository", Text, nullable=False),
+    Column("at", Float(53), nullable=False),  # by the store's clock
+    Column("given", Float(53)),  # dollars; none: as much as it likes
+    Column("spent", Float(53)),  # what it came to; none: it goes on, or was lost
+)
+Index("claims_by_time", claims.c.at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from runner.repo.clone import CloneCache
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
 from runner.team.build_claim import Claimer, claim_build
-from runner.team.build_clone import BuildClone
+from runner.team.build_clone import BuildClone, trim_clones
 from runner.team.build_queue import QueuedBuild, short_of
 from runner.team.build_work import BuildWork, WorkEnd
 from runner.team.doorbell import Doorbell
@@ -129,6 +130,9 @@ class TeamWorker:
         except StoreAwayError as error:
             end = WorkEnd("", error.message)
         self._tell_end(mine, end)
+        with suppress(RunnerError):  # the store is away: another time
+            for one in trim_clones(self.store, home, cache.most, self.environ):
+                self.tell(f"{short_of(one[:36])}: its clone is taken away, all of it is elsewhere")
 
     def _tell_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
         if end.state:

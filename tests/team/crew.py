@@ -51,23 +51,25 @@ class Crew:
 
     # --- repositories and builds ---
 
-    def repository(self, name, *tasks, files=None):
-        """A bare remote with a plan on its main branch, registered."""
+    def repository(self, name, *tasks, files=None, base=""):
+        """A bare remote with a plan on its main branch, registered by its path, or below `base`."""
         bare = self.folder / f"{name}.git"
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", bare], check=True)
         place = Workplace.begin(self.folder / f"{name}-ada", self.folder)
         place.write(files or {})
         place.plan(*tasks)
         place.git("push", "-q", str(bare), "main")
-        asked = Registered(name, str(bare), "", "", "", "", "ada@here")
+        url = f"{base}/{name}.git" if base else str(bare)
+        asked = Registered(name, url, "", "", "", "", "ada@here")
         return add_repository(self.store, asked, os.environ)[0]
 
     def queue(self, repository, **fields):
         return queue_build(self.store, Wanted(repository, "ada@here", **fields))
 
     def git(self, repository, *words):
+        place = self.folder / Path(repository.url).name  # whatever it is reached by
         done = subprocess.run(
-            ["git", f"--git-dir={repository.url}", *words], capture_output=True, check=False
+            ["git", f"--git-dir={place}", *words], capture_output=True, check=False
         )
         return done.stdout.decode().strip()
 
@@ -81,14 +83,15 @@ class Crew:
 
     # --- workers ---
 
-    def start(self, name="w", *words, **variables):
-        """`runner worker` with a home of its own, as on another machine."""
+    def start(self, name="w", *words, inside=(), **variables):
+        """`runner worker` with a home of its own, as on another machine; `inside` of a host."""
         home = self.folder / f"home-{name}"
         told = {f"XDG_{one}_HOME": str(home / one.lower()) for one in ("CACHE", "STATE")}
         told["RUNNER_WORKER_FOLDERS"] = str(self.folder)
         log = (self.folder / f"log-{name}").open("ab")
+        said = variables.pop("store", self.said)
         worker = subprocess.Popen(
-            [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.said, *words],
+            [*inside, sys.executable, "-m", "runner", "worker", "--trust", "--store", said, *words],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=log,

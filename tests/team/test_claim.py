@@ -232,7 +232,7 @@ def test_the_claim_finds_its_row_by_an_index(postgres):
             rows = [a_build(n, state="COMPLETED") for n in range(3000)]
             connection.execute(builds.insert(), rows)
             connection.exec_driver_sql("ANALYZE builds")
-        said = _claim(store, BOB).compile(
+        said = _claim(store, BOB, ()).compile(
             dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True}
         )
         with store.read() as connection:

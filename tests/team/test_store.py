@@ -9,7 +9,7 @@ from sqlalchemy import text
 from runner.errors import RunnerError
 from runner.team import store_engine
 from runner.team.build_state import fold_own, refine
-from runner.team.event_rows import draw_state, note_event
+from runner.team.event_rows import draw_state, list_journals, note_event
 from runner.team.projections import find_faults
 from runner.team.schema_steps import NOTHING, go_down, go_up
 from runner.team.store_copy import back_up, restore
@@ -22,7 +22,7 @@ from runner.team.store_engine import (
     open_store,
     read_revision,
 )
-from runner.team.tables import REVISION, builds, metadata, repositories
+from runner.team.tables import REVISION, builds, events, metadata, repositories
 
 ADA = "ada:geheim"
 SHOP = {"name": "shop", "url": "/srv/shop.git", "branch": "main", "plan": ""}
@@ -258,6 +258,29 @@ def test_the_state_is_drawn_from_events(store):
     assert refine("PLANNING", ["run.started", "attempt.started"]) == "EXECUTING"
     assert refine("PLANNING", ["run.started"]) == "PLANNING"
     assert fold_own(["build.queued", "build.failed", "build.retried"]) == "PENDING"
+
+
+def test_the_last_claim_s_journal_tells_the_tasks_however_its_host_s_clock_stands(store):
+    fill(store, a_build(1))
+    rows = [
+        {
+            **dict.fromkeys(("type", "run", "task", "causation", "correlation", "producer"), ""),
+            "build": "b0001",
+            "journal": journal,
+            "seq": 1,
+            "id": journal,
+            "version": 1,
+            "time": time,
+            "tags": "[]",
+            "line": "{}",
+        }
+        for journal, time in (("ahead", "2026-01-02T00:00:00Z"), ("later", "2026-01-01T00:00:00Z"))
+    ]
+    with store.write() as connection:
+        for row in rows:
+            note_event(connection, "b0001", "branch.created", {"journal": row["journal"]})
+            connection.execute(events.insert().values(**row))
+        assert list_journals(connection, "b0001") == ("ahead", "later")
 
 
 def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):

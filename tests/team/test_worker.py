@@ -377,3 +377,24 @@ def test_a_wish_in_words_is_drafted_waits_for_a_person_and_is_built(crew):
     assert crew.git(shop, "show", f"{build.branch}:hello.txt") == "hello"
     assert crew.git(shop, "log", "--format=%s", "main") == "plan"
     assert crew.faults == []
+
+
+def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_of_its_own(crew):
+    shop = crew.repository("shop", a_step(1))
+    made = [crew.queue(shop) for _ in range(3)]
+    crew.work()
+    home = crew.folder / "home-w/state/runner/team/builds"
+    assert {one.name for one in home.iterdir()} == {one.id for one in made}
+    first = home / made[0].id / "repository"
+    (first / "note.txt").write_text("of a person")
+    more = crew.queue(shop)
+    said = crew.work(RUNNER_WORKER_CACHE="1")
+    assert {one.name for one in home.iterdir()} == {made[0].id}
+    assert said.count("is taken away, all of it is elsewhere") == 3
+    assert crew.build(more).state == "COMPLETED"
+    Workplace(first, crew.folder).git("add", "note.txt")
+    Workplace(first, crew.folder).git("commit", "-q", "-m", "a person's")
+    crew.queue(shop)
+    crew.work(RUNNER_WORKER_CACHE="1")
+    assert {one.name for one in home.iterdir()} == {made[0].id}
+    assert crew.faults == []

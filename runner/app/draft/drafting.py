@@ -36,6 +36,7 @@ from runner.repo.read import Repository
 from runner.report.cost import together
 from runner.report.decisions_file import IgnoreDocument
 from runner.report.summary import duration
+from runner.run.limits import budget
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import plural, read_number
@@ -236,12 +237,14 @@ class Rounds:
     def go(self, subject: Subject) -> tuple[DraftReading, Checked, int, Usage]:
         """The last answer, what is wrong with it, the times that it was asked, and the use."""
         question = subject.question()
-        reading, checked, usages = DraftReading(), Checked(), []
+        usages: list[Usage] = []
+        reading, checked = DraftReading(), Checked()
         for number in range(1, ROUNDS + 1):
             wrong = (*reading.mistakes, *checked.mistakes)
             said = _again(question, reading, wrong) if number > 1 else question
             self.observer.say(f"draft, round {number} of {ROUNDS}: asking {self.drafter.name}")
-            answer = self.drafter.answer(self._brief(said, number), self.bench(number))
+            bench = self.bench(number, together(usages))
+            answer = self.drafter.answer(self._brief(said, number), bench)
             usages.append(answer.said.usage)
             _require_answer(answer)
             reading, checked = subject.read(answer.text), Checked()
@@ -263,9 +266,10 @@ class Rounds:
     def _brief(self, text: str, number: int) -> Brief:
         return Brief(_question_task(), number, (), (), "", text)
 
-    def bench(self, number: int) -> ImplementerContext:
+    def bench(self, number: int, used: Usage | None = None) -> ImplementerContext:
         """Where round `number` is asked: the commit, which it cannot change."""
         site, settings = self.site, self.project.settings
+        run = (budget.of_run(settings), budget.Spent(usage=used or Usage()))
         task = _question_task()
         return ImplementerContext(
             place=site.place,
@@ -277,6 +281,7 @@ class Rounds:
             log=self.project.cache / _LOGS / f"round-{number}.log",
             network=settings.network_for(Network.NO),
             mode=Mode.DRAFT,
+            left=budget.allowance(run, names=("run_",)),
             permission=settings.permission,
             permission_floor=settings.permission_floor,
         )

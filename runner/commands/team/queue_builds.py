@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.team import build_queue, repository_list, store_engine
+    from runner.team import build_queue, repository_list, store_engine, team_budget
     from runner.team.build_queue import QueuedBuild
     from runner.team.store_engine import Store
 else:
     build_queue = lazy_module("runner.team.build_queue")
     repository_list = lazy_module("runner.team.repository_list")
     store_engine = lazy_module("runner.team.store_engine")
+    team_budget = lazy_module("runner.team.team_budget")
 
 _VERBS = ("list", "show", "cancel", "retry", "approve", "reject")
 EXAMPLES = """\
@@ -38,13 +39,15 @@ examples:
   runner queue retry 8f3a                again; what is DONE on its branch is not built anew
   runner queue approve 8f3a TASK-003     an answer to what waits in it
   runner queue reject 8f3a TASK-003 --reason "keep the old name"
+  runner queue budget --dollars 200/month --at-once 4
+                                         of the team; `queue budget shop …` of a repository
 """
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """What `runner queue` takes."""
     add = parser.add_argument
-    add("what", help="a repository, or list, show, cancel, retry, approve, reject")
+    add("what", help="a repository, or list, show, cancel, retry, approve, reject, budget")
     add("more", nargs="*", metavar="ID", help="the build, and for an answer its task; or a wish")
     add("--task", action="append", default=[], metavar="ID", help="only this task; again for more")
     add("--branch", default="", metavar="NAME", help="land there (default: feature/<short id>)")
@@ -52,6 +55,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--priority", type=int, default=0, metavar="N", help="the higher the earlier (default: 0)")
     add("--tags", default="", metavar="A,B", help="a worker has to have all of them")
     add("--all", action="store_true", help="of list: what ended, too")
+    add(
+        "--dollars", default="", metavar="N/day|month", help="of budget: what builds may cost; none"
+    )
+    add("--at-once", default="", metavar="N", help="of budget: builds that may go on; none")
+    add("--share", type=float, default=0, metavar="N", help="of budget: dollars of one claim")
     add("--reason", default="", metavar="WHY", help="of reject and retry of a task")
     add_store_flags(parser)
 
@@ -62,6 +70,8 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         if given.what == "list":
             return _list(store, given)
+        if given.what == "budget":
+            return _budget(store, given, by)
         if given.what not in _VERBS:
             return _queue(store, given, environ, by)
         if not given.more:
@@ -99,14 +109,26 @@ def _queue(
     return tell(given, "build", text, build=made)
 
 
+def _budget(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
+    scope = repository_list.find_repository(store, given.more[0]).name if given.more else ""
+    if given.dollars or given.at_once:
+        said = (scope, given.dollars, given.at_once, given.share, by)
+        team_budget.set_bound(store, team_budget.read_bound(*said))
+    known = team_budget.read_standings(store)
+    lines = [*team_budget.describe_bounds(known)] or ["no bound"]
+    return tell(given, "budgets", *lines, budgets=known)
+
+
 def _list(store: Store, given: argparse.Namespace) -> ExitCode:
     known = build_queue.list_builds(store, given.more[0] if given.more else "", every=given.all)
-    lines = [_describe(one) for one in known] or ["nothing is queued"]
-    return tell(given, "builds", *lines, builds=known)
+    bounds = team_budget.read_standings(store)
+    lines = [_describe(one, team_budget.explain_wait(bounds, one)) for one in known]
+    lines = lines or ["nothing is queued"]
+    return tell(given, "builds", *lines, builds=known, budgets=bounds)
 
 
-def _describe(one: QueuedBuild) -> str:
-    beside = one.note or (f"waits: {one.waits}" if one.waits else "")
+def _describe(one: QueuedBuild, held: str = "") -> str:
+    beside = held or one.note or (f"waits: {one.waits}" if one.waits else "")
     beside = beside or (f"on {one.worker}" if one.worker and not one.is_over else "")
     line = f"{one.short}  {one.state:9}  {one.repository}  {display(one.branch)}"
     return f"{line}  {display(beside)}".rstrip()
@@ -140,7 +162,8 @@ def _show(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCo
         print(document("build", build=build, **_beside(seen)), end="")
         return ExitCode.OK
     build = seen.build
-    print(_describe(build))
+    held = team_budget.explain_wait(team_budget.read_standings(store), build)
+    print(_describe(build, held))
     print(f"queued by {display(build.by)} at {build.queued}, claims: {build.token}")
     for task in seen.tasks:
         print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")

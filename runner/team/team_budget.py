@@ -1,0 +1,364 @@
+"""What the builds of a team may cost, and how many go on at once: bounds that claims share.
+
+A bound is of the whole team or of one repository. A claim is given a share of what is left, which
+counts as spent until the claim ends and says what it came to; of one that was lost nobody knows,
+so all that it was given stays spent. What was shared out is one number a bound, changed where its
+row is locked: two workers never give out the same dollar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select, text
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.report.documents import document
+from runner.run.limits.budget import WARNED_AT
+from runner.team.build_queue import count_states
+from runner.team.build_state import PENDING
+from runner.team.doorbell import ring
+from runner.team.store_engine import clock
+from runner.team.tables import IS_RUNNING, budgets, builds, claims
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from sqlalchemy import Connection, Select
+
+    from runner.team.build_queue import QueuedBuild
+    from runner.team.store_engine import Store
+
+TEAM = ""
+"""The bound that holds for all repositories together."""
+PERIODS = ("day", "month")
+_SHARES = 10
+"""Parts of a budget that claims are given, where nobody says how much."""
+_LEAST = 0.1
+"""Of a share: with less than that no build is begun."""
+_ROUNDING = 1e-6
+
+
+class SharedOutError(Exception):
+    """Others were faster: nothing is left of what there was when the build was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What builds of the team, or of one repository, may take together."""
+
+    scope: str
+    """A repository; empty: the whole team."""
+    dollars: float | None = None
+    """Of one period; None: no bound."""
+    period: str = "month"
+    """`day` or `month`, in UTC."""
+    share: float = 0.0
+    """Dollars that one claim is given at most; 0: a tenth of the budget."""
+    at_once: int | None = None
+    """Builds that go on at the same time; None: no bound."""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A bound, and how much of it is used now."""
+
+    bound: Bound
+    used: float
+    """Dollars spent in this period, and given to claims that go on."""
+    running: int
+    began: float
+    """When this period began, in seconds since 1970."""
+    until: str
+    """When the next period begins."""
+
+    @property
+    def left(self) -> float | None:
+        """Dollars; None where there is no bound."""
+        return None if self.bound.dollars is None else max(0.0, self.bound.dollars - self.used)
+
+    @property
+    def share(self) -> float | None:
+        """Dollars that the next claim is given; 0 for too little, None where there is no bound."""
+        bound, left = self.bound, self.left
+        if left is None or bound.dollars is None:
+            return None
+        most = bound.share or bound.dollars / _SHARES
+        return min(most, left) if left >= max(_LEAST * most, _ROUNDING) else 0.0
+
+    @property
+    def why(self) -> str:
+        """Why nothing is begun; empty where something may be."""
+        who = self.bound.scope or "the team"
+        if self.share == 0.0:
+            said = f"${self.used:.2f} of ${self.bound.dollars:.2f} a {self.bound.period}"
+            return f"the budget of {who} is used up: {said}, until {self.until}"
+        most = self.bound.at_once
+        if most is not None and self.running >= most:
+            goes = "goes" if self.running == 1 else "go"
+            return f"{who}: {plural(self.running, 'build')} {goes} on, of {most} at once"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one claim may cost, and did."""
+
+    given: float | None = None
+    """Dollars; None: no bound."""
+    spent: float = 0.0
+    is_whole: bool = True
+    """Whether that is all it cost: else it counts as no less than what it was given."""
+
+    @property
+    def left(self) -> float | None:
+        """Dollars; None where there is no bound."""
+        return None if self.given is None else max(0.0, self.given - self.spent)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether as good as nothing is left of it."""
+        # An agent that is told a limit ends before it, by what its next answer may cost.
+        return self.given is not None and self.spent >= WARNED_AT * self.given
+
+    def limit(self, environ: Mapping[str, str], own: float | None) -> dict[str, str]:
+        """What a command is told, with what it may cost: the worker's own limit, or less."""
+        if self.left is None:
+            return dict(environ)
+        least = self.left if own is None else min(own, self.left)
+        # A limit of nothing is none that the settings take.
+        return {**environ, "RUNNER_RUN_DOLLARS": f"{max(least, _ROUNDING):.6f}"}
+
+    def __str__(self) -> str:
+        return f"${self.spent:.2f} of its ${self.given or 0.0:.2f} are used; the next claim goes on"
+
+
+FREE = Share()
+"""Of a claim that cost nothing."""
+
+
+def set_bound(store: Store, asked: Bound) -> Standing:
+    """Have a bound hold from now on, instead of the one before; one of nothing takes it away.
+
+    What was spent in this period already counts. Raises RunnerError for what is no bound.
+    """
+    _require_sense(asked)
+    with store.write() as connection:
+        if not store.is_sqlite:
+            # Whoever changes a sum has locked its row before, which this waits for (PostgreSQL,
+            # 13.3.1): so nothing comes between what is counted and what is written.
+            connection.exec_driver_sql("LOCK TABLE budgets IN EXCLUSIVE MODE")
+        connection.execute(budgets.delete().where(budgets.c.scope == asked.scope))
+        if asked.dollars is not None or asked.at_once is not None:
+            now = _read_clock(store, connection)
+            began = _begin_of(now, asked.period)
+            values = {name: getattr(asked, name) for name in Bound.__slots__}
+            values |= {"began": began, "used": _sum_claims(connection, asked.scope, began)}
+            connection.execute(budgets.insert().values(**values, set=effects.timestamp()))
+        ring(connection)
+    rows = {one.bound.scope: one for one in read_standings(store)}
+    return rows.get(asked.scope, Standing(asked, 0.0, 0, 0.0, ""))
+
+
+def _require_sense(asked: Bound) -> None:
+    if asked.period not in PERIODS:
+        raise RunnerError(f"{asked.period!a} is no period", hint="--dollars 200/month, or 10/day")
+    numbers = (asked.dollars or 0.0, asked.share, asked.at_once or 0)
+    if not all(0 <= one < float("inf") for one in numbers):
+        raise RunnerError("a bound is a number, 0 or more", hint="--dollars 200/month --at-once 4")
+
+
+def list_standings(store: Store, connection: Connection) -> tuple[Standing, ...]:
+    """All bounds as they stand now, the team's first."""
+    rows = connection.execute(budgets.select().order_by(budgets.c.scope)).mappings().all()
+    if not rows:
+        return ()
+    now, running = _read_clock(store, connection), _count_running(connection)
+    return tuple(_stand(row, now, running) for row in rows)
+
+
+def _read_clock(store: Store, connection: Connection) -> float:
+    return float(connection.execute(select(clock(store))).scalar() or 0)
+
+
+def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> Standing:
+    bound = Bound(**{name: row[name] for name in Bound.__slots__})
+    # A clock that was set back begins no period anew.
+    began = max(row["began"], _begin_of(now, bound.period))
+    used = row["used"] if began == row["began"] else 0.0
+    number = running.get(bound.scope, 0) if bound.scope else sum(running.values())
+    until = datetime.fromtimestamp(_end_of(began, bound.period), UTC)
+    return Standing(bound, used, number, began, until.strftime("%Y-%m-%d %H:%M UTC"))
+
+
+def _count_running(connection: Connection) -> dict[str, int]:
+    said = select(builds.c.repository, func.count()).where(text(IS_RUNNING))
+    rows = connection.execute(said.group_by(builds.c.repository))
+    return {str(name): int(number) for name, number in rows}
+
+
+def explain(known: Sequence[Standing], repository: str) -> str:
+    """Why a build of a repository is not begun; empty where no bound keeps it."""
+    said = (one.why for one in known if one.bound.scope in (TEAM, repository))
+    return next(filter(None, said), "")
+
+
+def explain_wait(known: Sequence[Standing], build: QueuedBuild) -> str:
+    """Why a build that waits for a worker is not begun; empty where no bound keeps it."""
+    is_next = build.state == PENDING and not build.waits
+    return explain(known, build.repository) if is_next else ""
+
+
+# --- claims ---------------------------------------------------------------------------
+
+
+def give_share(
+    store: Store, connection: Connection, claim: QueuedBuild, *, is_bounded: bool
+) -> None:
+    """Write down what a claim may spend, in the transaction that makes it.
+
+    Raises SharedOutError where a bound leaves nothing for it: then nothing of it may be written.
+    """
+    row = {"build": claim.id, "token": claim.token, "repository": claim.repository}
+    if not is_bounded:
+        connection.execute(claims.insert().values(**row, at=clock(store), given=None))
+        return
+    scopes = (TEAM, claim.repository)
+    # Who waited for these locks sees what the others wrote meanwhile (PostgreSQL, 13.2.1).
+    connection.execute(_lock(scopes)).all()
+    known = [one for one in list_standings(store, connection) if one.bound.scope in scopes]
+    # The build itself is counted among those that go on.
+    if any(one.bound.at_once is not None and one.running > one.bound.at_once for one in known):
+        raise SharedOutError
+    given = min((one.share for one in known if one.share is not None), default=None)
+    if given == 0.0:
+        raise SharedOutError
+    for one in known:
+        values = {"began": one.began, "used": one.used + (given or 0.0)}
+        connection.execute(
+            budgets.update().where(budgets.c.scope == one.bound.scope).values(values)
+        )
+    at = max((one.began for one in known), default=0.0)
+    at = max(at, _read_clock(store, connection))
+    connection.execute(claims.insert().values(**row, at=at, given=given))
+
+
+def read_share(store: Store, claim: QueuedBuild) -> float | None:
+    """Dollars that a claim was given; None: no bound. Raises StoreAwayError."""
+    said = select(claims.c.given).where(claims.c.build == claim.id, claims.c.token == claim.token)
+    with store.read() as connection:
+        given = connection.execute(said).scalar()
+    return None if given is None else float(given)
+
+
+def close_claim(connection: Connection, claim: QueuedBuild, share: Share) -> None:
+    """Write down what a claim came to, in the transaction that ends it."""
+    mine = (claims.c.build == claim.id, claims.c.token == claim.token, claims.c.spent.is_(None))
+    scopes = (TEAM, claim.repository)
+    connection.execute(_lock(scopes)).all()
+    row = connection.execute(claims.select().where(*mine)).mappings().one_or_none()
+    if row is None:
+        return  # it began before there were claims
+    given = row["given"] or 0.0
+    spent = share.spent if share.is_whole else max(share.spent, given)
+    connection.execute(claims.update().where(*mine).values(spent=spent))
+    connection.execute(
+        budgets.update()
+        .where(budgets.c.scope.in_(scopes), budgets.c.began <= row["at"])
+        .values(used=budgets.c.used + (spent - given))
+    )
+
+
+def find_wrong_sums(connection: Connection) -> Iterator[str]:
+    """Bounds whose sum is not that of their claims, a line each."""
+    for row in connection.execute(budgets.select().order_by(budgets.c.scope)).mappings():
+        said = _sum_claims(connection, row["scope"], row["began"])
+        if abs(said - row["used"]) > _ROUNDING:
+            who = row["scope"] or "the team"
+            yield f"the budget of {who} says ${row['used']:.2f}, and its claims ${said:.2f}"
+
+
+def _sum_claims(connection: Connection, scope: str, began: float) -> float:
+    said = select(func.sum(func.coalesce(claims.c.spent, claims.c.given, 0.0)))
+    said = said.where(claims.c.at >= began)
+    if scope:
+        said = said.where(claims.c.repository == scope)
+    return float(connection.execute(said).scalar() or 0.0)
+
+
+def _lock(scopes: Sequence[str]) -> Select[tuple[str]]:
+    """Rows in one order for everybody, so that no two wait for each other."""
+    said = select(budgets.c.scope).where(budgets.c.scope.in_(scopes))
+    return said.order_by(budgets.c.scope).with_for_update()
+
+
+def _begin_of(now: float, period: str) -> float:
+    at = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (at.replace(day=1) if period == "month" else at).timestamp()
+
+
+def _end_of(now: float, period: str) -> float:
+    at = datetime.fromtimestamp(_begin_of(now, period), UTC)
+    # 31 days behind the first of a month is always in the next one.
+    later = at + timedelta(days=31 if period == "month" else 1)
+    return _begin_of(later.timestamp(), period)
+
+
+# --- in words -------------------------------------------------------------------------
+
+
+def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) -> Bound:
+    """A bound as a person types it: `200/month`, `10/day`, and `none`. Raises RunnerError."""
+    amount, _, period = dollars.partition("/")
+    try:
+        money = None if amount in ("", "none") else float(amount)
+        most = None if at_once in ("", "none") else int(at_once)
+    except ValueError as error:
+        raise RunnerError(
+            f"this is no bound: {dollars} {at_once}", hint="--dollars 200/month --at-once 4"
+        ) from error
+    return Bound(scope, money, period or "month", share, most, by)
+
+
+def read_standings(store: Store) -> tuple[Standing, ...]:
+    """All bounds as they stand now, the team's first. Raises StoreAwayError."""
+    with store.read() as connection:
+        return list_standings(store, connection)
+
+
+def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
+    """A line for each."""
+    for one in known:
+        bound, said = one.bound, []
+        if bound.dollars is not None:
+            most = bound.share or bound.dollars / _SHARES
+            said += [f"${one.used:.2f} of ${bound.dollars:.2f} a {bound.period}"]
+            said += [f"until {one.until}", f"${most:.2f} a claim at most"]
+        if bound.at_once is not None:
+            said += [f"{one.running} of {plural(bound.at_once, 'build')} at once"]
+        yield f"{bound.scope or 'the team'}: {', '.join(said)}"
+
+
+def count_team(store: Store) -> tuple[dict[str, int], tuple[Standing, ...]]:
+    """Builds that are not over by state, and all bounds. Raises StoreAwayError."""
+    return count_states(store), read_standings(store)
+
+
+def team_lines(found: tuple[dict[str, int], tuple[Standing, ...]]) -> Iterator[str]:
+    """The same, a figure a line."""
+    states, known = found
+    said = ", ".join(f"{number} {state}" for state, number in states.items() if number)
+    yield f"builds: {said or 'nothing is queued'}"
+    yield from describe_bounds(known)
+    yield from filter(None, (one.why for one in known))
+
+
+def team_document(found: tuple[dict[str, int], tuple[Standing, ...]]) -> str:
+    """The document `team-stats`."""
+    return document("team-stats", builds=found[0], budgets=found[1])
