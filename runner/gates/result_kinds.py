@@ -113,7 +113,7 @@ def _claims(path: str, text: str, name: str) -> list[_Claim] | None:
         return None if tree is None else _of_python(tree, name)
     mask = mask_literals(text, LITERALS)
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    if path.endswith(".go"):
+    if is_written_in(path, "go"):
         return _of_go(text, mask, word)
     return _of_script(text, mask, word) if is_written_in(path, "javascript") else None
 

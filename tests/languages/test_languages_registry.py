@@ -197,6 +197,7 @@ def test_every_reader_that_a_language_names_is_there(row):
 # --- nobody else names a suffix -----------------------------------------------------------
 
 MAY_NAME = {
+    "app/gate/script_tests.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
     "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
     "app/inspect/unmade_parts.py": "where a module that a plan names may stand",
@@ -213,6 +214,7 @@ MAY_NAME = {
     "gates/coverage/measurements.py": "Go's profile names packages: their folders stand in go.mod",
     "gates/contracts/contract_context.py": "a script of our own, put beside the code",
     "gates/contracts/touched_contracts.py": "where the module of a model may stand",
+    "gates/run_examples.py": "what node itself runs, by its ending",
     "gates/shadowing_files.py": "what stands in front of a module when Python starts",
     "gates/sitecustomize_hook.py": "runs in foreign Pythons, where nothing of ours is importable",
     "gates/junit.py": "modules as JUnit reports of Python spell them",
