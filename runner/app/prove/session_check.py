@@ -22,9 +22,12 @@ from runner.implementers.command import read_regular
 from runner.lazy_dataclass import dataclass
 from runner.project import Project
 from runner.repo.read import Repository
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import finding_lines, join_few
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from runner.app.prove.prove_tree import Reproven
@@ -136,3 +139,14 @@ def _write(project: Project, session: str, note: Mapping[str, Any]) -> None:
     for one in old[:-_KEPT]:
         effects.step("unlink", one)
         one.unlink(missing_ok=True)
+
+
+def format_failures(answer: StopAnswer) -> Iterator[str]:
+    """What the agent reads: what fails, and what it printed."""
+    changed = join_few([display(path) for path in answer.changed])
+    yield f"the plan's tests fail on what this session changed ({changed}):"
+    for one in answer.failed:
+        yield f"{display(one.task)} {display(one.contract)} failed"
+        for finding in one.findings:
+            yield from (f"  {redact(line)}" for line in finding_lines(finding))
+    yield "mend it, and never a test to make it pass; or say plainly why the change is meant"

@@ -311,3 +311,19 @@ def scan_sarif(scanned: Scanned) -> str:
     """Findings of a scan as SARIF."""
     failures = [f"{one.path}: {one.message}" for one in scanned.unreadable]
     return sarif.sarif_document(map(sarif.of_finding, scanned.findings), failures=failures)
+
+
+def describe_allowed(known: AllowList) -> list[dict[str, object]]:
+    """What passes, as JSON tells it; no value stands in it."""
+    gone = known.list_expired()
+    return [
+        {
+            "digest": one.digest,
+            "salt": one.salt,
+            "reason": display(one.reason),
+            "author": display(one.author),
+            "expires": None if one.expires is None else str(one.expires),
+            "expired": one in gone,
+        }
+        for one in known.entries
+    ]

@@ -16,6 +16,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Status, digest_of
 from runner.repo.read import Repository
 from runner.secrets.redact import redact
+from runner.text.display import display
 from runner.text.wording import did_you_mean
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_beneath, read_beneath
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from runner.model import Digest
     from runner.run import review
     from runner.secrets import scan
-    from runner.writes.log import History
+    from runner.writes.log import History, Written
     from runner.writes.staging import Staged, Staging
 else:
     review = lazy_module("runner.run.review")
@@ -234,3 +235,22 @@ def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | 
         head = repository.head().commit
         committed = repository.blob(head, path) if head else None
     return None if committed is None else digest_of(committed)
+
+
+def describe_write(one: Written) -> dict[str, object]:
+    """A line of the write log as JSON tells it."""
+    return {
+        "time": display(one.time),
+        "run": one.run,
+        "task": one.task,
+        "attempt": one.attempt,
+        "path": display_path(one.path),
+        "action": one.action,
+        "mode": one.mode,
+        "before": one.before or None,
+        "after": one.after or None,
+        "bytes": one.bytes,
+        "review": one.review,
+        "outcome": one.fate,
+        "commit": one.commit or None,
+    }

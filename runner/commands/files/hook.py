@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
-from runner.text.wording import finding_lines, join_few
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from runner.app.prove import session_check
-    from runner.app.prove.session_check import StopAnswer
     from runner.app.write import hook_answer
     from runner.model import Finding
     from runner.secrets import redact
@@ -95,19 +93,8 @@ def _answer_event(event: tuple[str, Path, str], environ: Mapping[str, str]) -> E
         print(json.dumps({"systemMessage": f"runner: {display(answer.note)}"}))
     if not answer.failed:
         return ExitCode.OK
-    print("\n".join(_format_failures(answer))[:_MOST_SAID], file=sys.stderr)
+    print("\n".join(session_check.format_failures(answer))[:_MOST_SAID], file=sys.stderr)
     return _DENIED
-
-
-def _format_failures(answer: StopAnswer) -> Iterator[str]:
-    """What the agent reads: what fails, and what it printed."""
-    changed = join_few([display(path) for path in answer.changed])
-    yield f"the plan's tests fail on what this session changed ({changed}):"
-    for one in answer.failed:
-        yield f"{display(one.task)} {display(one.contract)} failed"
-        for finding in one.findings:
-            yield from (f"  {redact.redact(line)}" for line in finding_lines(finding))
-    yield "mend it, and never a test to make it pass; or say plainly why the change is meant"
 
 
 def _format_finding(finding: Finding) -> str:

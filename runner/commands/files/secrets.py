@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner.app.write.secret_findings import (
     Allow,
     allow,
+    describe_allowed,
     finding_text,
     open_allow_list,
     scan_document,
@@ -136,8 +137,7 @@ def _list(workplace: Workplace, *, as_json: bool) -> ExitCode:
     known = workplace.load_allow_list() or AllowList()
     gone = known.list_expired()
     if as_json:
-        rows = [_as_data(one, known) for one in known.entries]
-        sys.stdout.write(document("secrets", allowed=rows))
+        sys.stdout.write(document("secrets", allowed=describe_allowed(known)))
         return ExitCode.OK
     if not known.entries:
         print("nothing is allowed here", file=sys.stderr)
@@ -154,17 +154,6 @@ def _until(one: Allowed, *, expired: bool) -> str:
     if one.expires is None:
         return "always"
     return f"{one.expires} (passed)" if expired else str(one.expires)
-
-
-def _as_data(one: Allowed, known: AllowList) -> dict[str, object]:
-    return {
-        "digest": one.digest,
-        "salt": one.salt,
-        "reason": display(one.reason),
-        "author": display(one.author),
-        "expires": None if one.expires is None else str(one.expires),
-        "expired": one in known.list_expired(),
-    }
 
 
 _SECRET_SCAN = """\

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from runner.app.write.workplace import Workplace, display_path
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
-from runner.text.display import display
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +61,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _show(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:
     history = log.WriteLog(workplace.root).show(workplace.task(typed)[0] if typed else "")
     if as_json:
-        writes = [_as_data(one) for one in history.writes]
+        writes = [staged_states.describe_write(one) for one in history.writes]
         sys.stdout.write(documents.document("write-log", writes=writes, damaged=history.damaged))
     elif history.writes:
         head = ("Time", "Task", "Attempt", "Action", "File", "Bytes", "Review", "Outcome")
@@ -90,21 +89,3 @@ def _row(one: Written) -> tuple[str, ...]:
         one.review,
         outcome,
     )
-
-
-def _as_data(one: Written) -> dict[str, object]:
-    return {
-        "time": display(one.time),
-        "run": one.run,
-        "task": one.task,
-        "attempt": one.attempt,
-        "path": display_path(one.path),
-        "action": one.action,
-        "mode": one.mode,
-        "before": one.before or None,
-        "after": one.after or None,
-        "bytes": one.bytes,
-        "review": one.review,
-        "outcome": one.fate,
-        "commit": one.commit or None,
-    }
