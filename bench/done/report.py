@@ -180,7 +180,7 @@ def _by_family(results: list[Result]) -> str:
             right = sum(one.outcome == OK for one in own)
             row.append(f"{right}/{len(own)}")
         rows.append(row)
-    return "Right answers by family, both halves:\n\n" + table(["family", *names], rows)
+    return "Right answers by family, all halves:\n\n" + table(["family", *names], rows)
 
 
 def _crashes(results: list[Result]) -> str:
