@@ -20,6 +20,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems():
+    """Keep hypothesis from reading every module of ours for constants to try, in each worker anew.
+
+    In a clean clone that takes most of a minute before the first test begins. The name is its
+    own and not promised: where it is gone, it reads them.
+    """
+    providers = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
+
+
 _MEASURED = "COVERAGE_PROCESS_CONFIG"
 """By which coverage measures what a test starts."""
 _SHARE = 3

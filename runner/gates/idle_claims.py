@@ -110,14 +110,15 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 
 def _by_kind(bench: GateContext, *, strict: bool) -> Iterator[Finding]:
-    """New functions of which tests look at the kind of the result alone."""
-    asks = strict and not bench.by_person
-    for path, line, name, code in result_kinds.functions_known_by_kind(bench):
+    """New functions of which tests look at the kind of the result alone, or at nothing."""
+    for one in result_kinds.functions_known_by_kind(bench):
+        but = "it is compared with itself" if one.is_itself else "but for its kind"
+        asks = (strict or one.is_itself) and not bench.by_person
         yield Finding(
             check=INTEGRITY,
-            message=f"no test looks at what {name} gives, but for its kind: `{code[:_SHOWN]}`",
-            path=path,
-            line=line,
+            message=f"no test looks at what {one.name} gives, {but}: `{one.code[:_SHOWN]}`",
+            path=one.path,
+            line=one.line,
             severity=Severity.QUESTION if asks else Severity.WARNING,
             hint="compare what comes out with what must come out",
         )

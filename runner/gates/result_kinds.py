@@ -1,8 +1,9 @@
 """New functions of which every test looks at the kind of what they give, and never at the value.
 
 `isinstance(found, list)`, `typeof sum === 'number'` and `got == nil` hold for nearly any wrong
-answer. A function is told of where each test that calls it says so much and no more; what a test
-hands on, keeps in a table or asks by another way is not read, so nothing is said of it then.
+answer, and `f(x) == f(x)` for all of them. A function is told of where each test that calls it says
+so much and no more; what a test hands on, keeps in a table or asks by another way is not read, so
+nothing is said of it then.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
 
 _MOST_NAMES = 40
+ITSELF = "itself"
+"""The kind of a claim that one call gives what the same call gives."""
 _PLAIN = frozenset(
     {"str", "bytes", "int", "float", "bool", "list", "tuple", "dict", "set", "frozenset", "object"}
     | {"Iterable", "Iterator", "Sequence", "Mapping", "Generator", "Callable", "Collection"}
@@ -47,6 +50,10 @@ _SCRIPT_KIND = re.compile(
     rf"|\A(?:assert|t)(?:\.ok|\.true)?\([^;()]+ instanceof {_PLAIN_SCRIPT}[^;]*\)\s*;?\Z"
     r"|\A(?:assert|t)\.(?:doesNotThrow|notThrows|isArray|isString|isNumber|isObject|isFunction"
     r"|isDefined|exists|typeOf)\(.*\)\s*;?\Z"
+)
+_SAME_SCRIPT = re.compile(
+    r"\A(?:expect\((?P<one>[\w$.]+\(.*\))\)\.to(?:\w+|(?:\.\w+)+)\((?P=one)\)"
+    r"|(?:assert|t)\.\w*[eE]qual\w*\((?P<two>[\w$.]+\(.*\)), (?P=two)\))\s*;?\Z"
 )
 _GO_FAILS = re.compile(r"\b(?:t|tb|b)\.(?:Fatal|Error|Fail)\w*\(")
 _GO_BRANCH = re.compile(r"\bif\b(?P<asks>[^{}]*)\{")
@@ -69,8 +76,21 @@ class _Claim(NamedTuple):
     """The class that it asks for, or that it is about nothing but the kind; empty: of a value."""
 
 
-def functions_known_by_kind(bench: GateContext) -> Iterator[tuple[str, int, str, str]]:
-    """Path and line of a test, the function, and what the test says of it."""
+class KnownByKind(NamedTuple):
+    """A function that no test asks for its value."""
+
+    path: str
+    """Of a test of it."""
+    line: int
+    name: str
+    code: str
+    """What that test says."""
+    is_itself: bool
+    """Whether all that is said of it is that one call gives what the same call gives."""
+
+
+def functions_known_by_kind(bench: GateContext) -> Iterator[KnownByKind]:
+    """Each such function that the change makes, once."""
     names = frozenset(_new_names(bench))
     if not names or len(names) > _MOST_NAMES:
         return
@@ -91,7 +111,8 @@ def functions_known_by_kind(bench: GateContext) -> Iterator[tuple[str, int, str,
         else:
             if claims and all(one.kind for _, one in claims) and not _chooses(claims):
                 path, first = claims[0]
-                yield path, first.line, name, first.code
+                same = all(one.kind == ITSELF for _, one in claims)
+                yield KnownByKind(path, first.line, name, first.code, same)
 
 
 def _new_names(bench: GateContext) -> Iterator[str]:
@@ -189,6 +210,8 @@ def _kind_of_method(method: str, call: ast.Call) -> tuple[str, str]:
             return _of_class(value, kind)
         case ("assertIsNotNone", [_, *_]):
             return "", "something"
+        case ("assertEqual", [one, other, *_]) if _is_same_call(one, other):
+            return "", ITSELF
         case ("assertTrue", [asked, *_]):
             return _kind(asked)
     return "", ""
@@ -210,6 +233,10 @@ def _kind(asked: ast.expr) -> tuple[str, str]:
             return "", kinds[0] if all(kinds) else ""
         case ast.Compare(ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return "", "something"
+        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]) if _is_same_call(
+            one, other
+        ):
+            return "", ITSELF
         case ast.Compare(
             left=ast.Call(func=ast.Name(id="type"), args=[value]),
             ops=[ast.Is() | ast.Eq()],
@@ -223,6 +250,10 @@ def _kind(asked: ast.expr) -> tuple[str, str]:
         ):
             return "", "something"
     return "", ""
+
+
+def _is_same_call(one: ast.expr, other: ast.expr) -> bool:
+    return isinstance(one, ast.Call) and ast.dump(one) == ast.dump(other)
 
 
 def _of_class(value: ast.expr, kind: ast.expr) -> tuple[str, str]:
@@ -261,6 +292,7 @@ def _of_calls(text: str, mask: str, start: int, end: int) -> Iterator[_Claim]:
         if re.search(r"(?<![\w.$])(?:expect|assert|t)(?:\.\w+)*\([^)]*\Z", within):
             continue  # a matcher inside of another
         kind = "something" if _SCRIPT_KIND.match(code) else ""
+        kind = ITSELF if _SAME_SCRIPT.match(code) else kind
         yield _Claim(code, line_of(text, match.start()), "", kind)
 
 

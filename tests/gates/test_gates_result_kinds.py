@@ -20,7 +20,7 @@ IMPORT = "import { fields } from './shop.mjs';\n"
 GO_HEAD = 'package shop\n\nimport "testing"\n\nfunc TestFields(t *testing.T) {\n'
 
 
-def told(folder, path, code, test, text, *, mutation="warn", **more):
+def told(folder, path, code, test, text, *, mutation="warn", about="its kind", **more):
     both = ((path, code.encode()), (test, text.encode()))
     for name, content in both:
         file = folder / "tree" / name
@@ -36,7 +36,7 @@ def told(folder, path, code, test, text, *, mutation="warn", **more):
     bench = replace(bench, settings=replace(bench.settings, mutation=mutation))
     (check,) = idle_claims.checks(task, bench.settings)
     found = idle_claims.prove(check, bench).findings
-    return [(one.severity, one.message) for one in found if "its kind" in one.message]
+    return [(one.severity, one.message) for one in found if about in one.message]
 
 
 def in_python(body, **more):
@@ -180,3 +180,42 @@ def test_in_go_too(tmp_path, body):
 @pytest.mark.parametrize("body", GO_VALUE.values(), ids=GO_VALUE)
 def test_go_that_may_ask_for_a_value_is_left_alone(tmp_path, body):
     assert told(tmp_path, "shop.go", GO, "shop_test.go", GO_HEAD + body) == []
+
+
+ITSELF = {
+    "python": in_python("def test_it():\n    assert shop.fields('a b') == shop.fields('a b')\n"),
+    "unittest": in_python(
+        "class TestIt(TestCase):\n    def test_it(self):\n"
+        "        self.assertEqual(shop.fields('a'), shop.fields('a'))\n"
+    ),
+    "jest": (
+        *("shop.mjs", SCRIPT, "shop.test.mjs"),
+        IMPORT + "test('a', () => {\n  expect(fields('a')).toEqual(fields('a'));\n});\n",
+    ),
+    "node": (
+        *("shop.mjs", SCRIPT, "shop.test.mjs"),
+        IMPORT + "test('a', () => {\n  assert.deepEqual(fields('a'), fields('a'));\n});\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ITSELF.values(), ids=ITSELF)
+def test_a_function_that_is_compared_with_itself_alone_is_asked_about(tmp_path, case):
+    ((severity, message),) = told(tmp_path, *case, about="with itself")
+    assert severity is Severity.QUESTION
+    assert "no test looks at what fields gives, it is compared with itself" in message
+    ((severity, _),) = told(tmp_path, *case, about="with itself", by_person=True)
+    assert severity is Severity.WARNING
+
+
+AND_MORE = {
+    "a value": "    assert shop.fields('a') == ['A']\n",
+    "another call": "    assert shop.fields('a') == shop.fields(' a ')\n",
+    "an error": "    with pytest.raises(TypeError):\n        shop.fields(3)\n",
+}
+
+
+@pytest.mark.parametrize("more", AND_MORE.values(), ids=AND_MORE)
+def test_who_says_more_may_say_that_it_is_the_same_each_time(tmp_path, more):
+    body = f"def test_it():\n    assert shop.fields('a') == shop.fields('a')\n{more}"
+    assert told(tmp_path, *in_python(body), about="no test looks") == []
