@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -30,28 +29,6 @@ def pytest_collection_modifyitems():
     providers = sys.modules.get("hypothesis.internal.conjecture.providers")
     if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
-
-
-_MEASURED = "COVERAGE_PROCESS_CONFIG"
-"""By which coverage measures what a test starts."""
-_SHARE = 3
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Measure what one test in three starts, always the same ones; each test itself is measured.
-
-    To measure a start costs as much as the start: with all of them the tests took a quarter longer,
-    and what a third of them reaches differs by less than a line in a hundred.
-    """
-    said = os.environ.get(_MEASURED)
-    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
-        return (yield)
-    del os.environ[_MEASURED]
-    try:
-        return (yield)
-    finally:
-        os.environ[_MEASURED] = said
 
 
 @pytest.fixture
