@@ -71,29 +71,60 @@ APPENDED = ("journal.jsonl", "CHECKPOINT.md", "DECISIONS.md", "WRITE_LOG.jsonl")
 
 
 def power_cut_at(k, repo, torn=0):
-    """Ends the child before its k-th effect, and appended files lose what no fsync had reached.
+    """Ends the child before its k-th effect, and what no fsync had reached is gone.
 
-    `torn` bytes of what is lost are there all the same. References are git's, which syncs them.
+    Appended files lose their ends, of which `torn` bytes are there all the same. A file that got
+    its name before its content was synced is empty, as a file system that writes names first
+    leaves it. References are git's, which syncs them.
     """
-    sure = {}
+    appended, replaced = {}, _Replaced()
     syncing = []
 
     def watch(number, kind, target):
         for path in syncing:
-            sure[path] = path.stat().st_size
+            appended[path] = path.stat().st_size
         syncing.clear()
-        path = Path(repo, target)
-        if path.name in APPENDED:
-            sure.setdefault(path, path.stat().st_size if path.exists() else 0)
-            if kind == "fsync":
-                syncing.append(path)
         if number == k:
-            for path, size in sure.items():
+            for path, size in appended.items():
                 if path.exists():
                     os.truncate(path, min(size + torn, path.stat().st_size))
+            replaced.lose()
             os._exit(STOPPED)
+        path = Path(repo, target)
+        if path.name not in APPENDED:
+            replaced.follow(kind, path)
+        else:
+            appended.setdefault(path, path.stat().st_size if path.exists() else 0)
+            if kind == "fsync":
+                syncing.append(path)
 
     return watch
+
+
+class _Replaced:
+    """Files that got a name, and whether their content was durable by then."""
+
+    def __init__(self):
+        self.synced, self.unsure = set(), set()
+
+    def follow(self, kind, path):
+        """A sync tells the name that a file will have, or has beside it: both are remembered."""
+        if kind == "fsync":
+            self.synced |= {path, *self._numbers(path)}
+        elif kind in ("open", "write"):
+            self.synced.discard(path)
+        elif kind == "replace":
+            (self.unsure.discard if path in self.synced else self.unsure.add)(path)
+
+    def lose(self):
+        for path in self.unsure:
+            if path.is_file() and self.synced.isdisjoint(self._numbers(path)):
+                path.chmod(0o644)  # objects are read-only
+                os.truncate(path, 0)
+
+    @staticmethod
+    def _numbers(path):
+        return [path.stat().st_ino] if path.is_file() else []
 
 
 FULL, BROKEN = errno.ENOSPC, errno.EIO

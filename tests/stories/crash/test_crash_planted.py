@@ -56,6 +56,16 @@ def the_journal_is_never_synced():
     Journal._sync = lambda *_: None
 
 
+def objects_are_never_synced():
+    real = effects.fsync
+
+    def fsync(descriptor, target=""):
+        if "/objects/" not in str(target):
+            real(descriptor, target)
+
+    effects.fsync = fsync
+
+
 def the_plan_is_written_in_place():
     real = effects.write_file
 
@@ -127,8 +137,8 @@ def test_a_planted_bug_is_found(small, bug):
     assert found(small, bug, lambda k, _: stop_at(k))
 
 
-def test_a_dropped_fsync_of_the_journal_is_found_by_a_power_cut(small):
-    bug = the_journal_is_never_synced
+@pytest.mark.parametrize("bug", [the_journal_is_never_synced, objects_are_never_synced])
+def test_a_dropped_fsync_is_found_by_a_power_cut(small, bug):
     assert found(small, bug, lambda k, house: power_cut_at(k, house.repo))
 
 
