@@ -102,25 +102,38 @@ def power_cut_at(k, repo, torn=0):
 
 
 class _Replaced:
-    """Files that got a name, and whether their content was durable by then."""
+    """Files that got a name, and whether their content was durable by then.
+
+    A name may be meant in another folder, such as a scratch tree: only what is another file
+    afterwards has been replaced.
+    """
 
     def __init__(self):
-        self.synced, self.unsure = set(), set()
+        self.synced, self.unsure, self.before = set(), set(), {}
 
     def follow(self, kind, path):
         """A sync tells the name that a file will have, or has beside it: both are remembered."""
+        self._look()
         if kind == "fsync":
             self.synced |= {path, *self._numbers(path)}
         elif kind in ("open", "write"):
             self.synced.discard(path)
         elif kind == "replace":
-            (self.unsure.discard if path in self.synced else self.unsure.add)(path)
+            self.before[path] = (self._numbers(path), path in self.synced)
 
     def lose(self):
+        """Empty what was replaced by what no sync had reached."""
+        self._look()
         for path in self.unsure:
             if path.is_file() and self.synced.isdisjoint(self._numbers(path)):
                 path.chmod(0o644)  # objects are read-only
                 os.truncate(path, 0)
+
+    def _look(self):
+        for path, (numbers, is_synced) in self.before.items():
+            if numbers != self._numbers(path):
+                (self.unsure.discard if is_synced else self.unsure.add)(path)
+        self.before.clear()
 
     @staticmethod
     def _numbers(path):
