@@ -157,14 +157,15 @@ def _make_findings(found: Sequence[Hit], text: bytes, path: str) -> tuple[Findin
 def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
     line = bisect_right(lines, hit.start)
     before = text[lines[line - 1] : hit.start].decode("utf-8", "replace")
+    is_address = hit.severity is Severity.NOTE  # it opens nothing by itself
     return Finding(
         check=CHECK,
-        message=f"secret found: {hit.title}",
+        message=f"{'seen' if is_address else 'secret found'}: {hit.title}",
         path=path,
         line=line,
         column=len(before) + 1,
         severity=hit.severity,
-        hint=_hint(hit.env or _variable(before), path),
+        hint="" if is_address else _hint(hit.env or _variable(before), path),
     )
 
 

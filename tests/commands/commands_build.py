@@ -159,15 +159,17 @@ def done(ground, id_, commit="", attempt=1):
     ]
 
 
-def blocked(ground, id_, attempt=1, reason=Reason.CHECKS, note="TC-002 failed 1 time"):
+def blocked(ground, id_, attempt=1, reason=Reason.CHECKS, note="TC-002 failed 1 time", told=()):
     failed = AttemptFinished(
         ending=Ending.FAILED,
         tree=TREE,
         seconds=3.0,
-        findings=(FINDING,),
+        findings=(*told, FINDING),
         draft="draft/TASK-002-b",
     )
-    said = TaskBlocked(reason=reason, note=note, draft="draft/TASK-002-b", findings=(FINDING,))
+    said = TaskBlocked(
+        reason=reason, note=note, draft="draft/TASK-002-b", findings=(*told, FINDING)
+    )
     return [started(ground, id_, attempt), (failed, id_, attempt), (said, id_, attempt)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done, published
 
 from runner.journal.events import DecisionMade
-from runner.model import Decision
+from runner.model import Decision, Finding, Severity
 
 
 def test_a_done_task_shows_plan_attempts_and_evidence(ground):
@@ -94,6 +94,15 @@ work that has not landed:
 """
         in said
     )
+
+
+def test_what_was_only_told_of_stands_below_what_refused(ground):
+    a_ground(ground, "A; B")
+    told = Finding(check="secret-scan", message="seen: an address", severity=Severity.NOTE)
+    ground.journal(began(ground), *blocked(ground, "TASK-002", told=(told,)))
+    ground.journal(published(ground, B="BLOCKED — TC-002 failed 1 time"))
+    said = ground.runner("show", "TASK-002").out
+    assert said.index("  TC-002: b.txt:3") < said.index("  note: secret-scan: seen: an address\n")
 
 
 def test_every_field_of_a_rich_task_is_shown(ground):

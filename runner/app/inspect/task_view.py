@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.journal.evidence import Standing, evaluate_standing, evidence_of
-from runner.model import Network, Status
+from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
 from runner.plan.task_types import kind_of
@@ -180,8 +180,14 @@ def _attempts(past: TaskHistory, known: TaskState) -> Iterator[str]:
 
 
 def _findings(known: TaskState) -> Iterator[str]:
-    for finding in known.findings:
-        yield from finding_lines(finding)
+    """What refused or waits first; beside it, what was only told, called as it is."""
+    for finding in sorted(known.findings, key=lambda one: one.severity in _TOLD):
+        word = f"{finding.severity.value}: " if finding.severity in _TOLD else ""
+        first, *rest = finding_lines(finding)
+        yield from (word + first, *rest)
+
+
+_TOLD = frozenset({Severity.WARNING, Severity.NOTE})
 
 
 def _evidence(
