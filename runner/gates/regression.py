@@ -131,6 +131,8 @@ def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
         try:
             row.work(row.bench)
         except BaseException:
+            # The executor waits for its threads at the end: without this an interrupt is acted on
+            # only when the whole row is through.
             row.stop()
             raise
         for one in beside:

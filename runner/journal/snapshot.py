@@ -40,6 +40,7 @@ _SHAPE = crc32(repr((RunState._fields, TaskState._fields)).encode())
 """So that a state that gained a field is never read without it."""
 WORTH_SAVING = 500
 """Records that must be folded anew before the snapshot is written again."""
+# What a record ends in: `,"crc":"01234567"}` and its line end (`codec.encode`).
 _CRC_BYTES = 19
 
 
@@ -81,6 +82,8 @@ def save_state(journal: Path, cache: Path, state: RunState, place: Place) -> Non
         header["crc"] = _crc(header, body)
         effects.make_folder(cache)
         content = dump(header).encode() + b"\n" + body
+        # Without fsync: what a power cut leaves of it has a wrong sum, and the whole journal is
+        # folded.
         effects.write_file(_path(journal, cache), content, mode=0o600, durable=False)
     except OSError:
         return

@@ -129,6 +129,8 @@ class Folding:
         self._values: dict[str, Any] = {}  # the fields of RunState that were set
         self._tasks: Building[str, TaskState] = Building(_freeze(start.tasks))
         self._reviews: Building[ReviewKey, Review] = Building(_freeze(start.reviews))
+        # Dictionaries as ordered sets: a name is left out without a walk. Made with the first event
+        # that touches them, since one more record must not cost all names.
         self._since: dict[str, None] | None = None
         self._awaiting: dict[str, None] | None = None
         self._last: Record | None = None
@@ -262,6 +264,7 @@ class Folding:
         self._values["failed_tree"] = "" if event.passed else event.tree
         if event.passed:
             self._values["verified_tree"] = event.tree
+        # The very tree that passed has failed now: its pass was luck, and proves nothing any more.
         elif self._now("verified_tree") == event.tree:
             self._values["verified_tree"] = ""
 

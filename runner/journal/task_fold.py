@@ -182,6 +182,7 @@ def _over(
         note=event.note,
         reason=None,
         spec=event.spec,
+        # A record that is about no attempt says 0.
         last_attempt=max(task.last_attempt, record.attempt),
         commit=event.commit,
         verified=event.verified,
@@ -287,6 +288,8 @@ def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) 
 
 def _fold_reopened(task: TaskState, record: Record, event: events.TaskReopened) -> TaskState:
     """Nothing of the evidence stays; what was learnt (numbers, durations, draft) does."""
+    # Made anew instead of changed: a field that is added to a task is forgotten here unless
+    # somebody decides that it stays.
     return TaskState(
         task.id,
         note=event.note,

@@ -116,6 +116,8 @@ class Group:
 
     def kill(self) -> None:
         """End every process in it, where the kernel can (5.14)."""
+        # All at once, those too that fork at this moment, whatever session they are in (Linux,
+        # admin-guide/cgroup-v2, cgroup.kill).
         if self.unified:
             with suppress(OSError):
                 _write(f"{self.unified}/cgroup.kill", "1")

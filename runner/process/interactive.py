@@ -110,6 +110,8 @@ class InteractiveProcess:
         report = self._tree.first.stderr
         if report is None:
             return "ended"
+        # What it started may still hold the pipe open: a read to the end would wait until all of
+        # them are gone (pipe(7)).
         os.set_blocking(report.fileno(), False)
         said = (report.read(_CHUNK) or b"").decode("utf-8", "replace").splitlines()
         refused = next((line for line in said if line.startswith("bwrap: ")), "")
@@ -119,6 +121,8 @@ class InteractiveProcess:
         """Until the pipe is ready. Raises DialogueOver where it takes too long."""
         poll = select.poll()  # select() knows no descriptor above 1,023
         poll.register(descriptor, event)
+        # In short pieces: an event of threads is no descriptor, so nothing wakes poll(2) when it is
+        # set.
         while not poll.poll(_LOOK * 1000):
             if self._cancelled is not None and self._cancelled.is_set():
                 raise InteractiveProcessOver("was cancelled")

@@ -172,6 +172,8 @@ def tail_of(content: bytes, *, cut: bool = False) -> str:
     if not cut:
         return text
     _, newline, rest = text.partition("\n")
+    # A line longer than the tail has no start in it; what it begins with may be the rest of a
+    # character that was cut.
     return rest if newline and rest else text.lstrip("\ufffd")
 
 
@@ -285,6 +287,8 @@ class LineBatch:
         """
         end = len(self._held)
         if not whole:
+            # A carriage return ends a line, too: a progress bar writes nothing else, and would be
+            # told only at its very end.
             end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
         text = self._held[:end].decode("utf-8", "replace")
         del self._held[:end]
@@ -339,6 +343,8 @@ class TailBuffer:
 
     def trim(self) -> deque[bytearray]:
         """The blocks that are left when exactly what fits is kept."""
+        # All of it lies in the first block: `add` has let go of every block that was not needed to
+        # fill the room.
         surplus = max(0, self.held - self._room)
         if surplus:
             del self._blocks[0][:surplus]

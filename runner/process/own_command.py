@@ -128,6 +128,7 @@ def record_child(folder: Path, pid: int) -> None:
     started = _find_start(pid)
     if started:
         text = json.dumps({"pid": pid, "started": started})
+        # Without fsync: after a power cut there is no such process either.
         effects.write_file(folder / _NAME, text.encode(), durable=False)
 
 

@@ -164,6 +164,8 @@ class Course:
         """Hear it to its end, and end all it started."""
         try:
             ended = self.attend()
+        # An interrupt, too: what leads a session of its own hears no Ctrl-C of the terminal
+        # (setsid(2), credentials(7)), so nobody else would end it.
         except BaseException:
             self._child.kill()
             self._child.close()
@@ -268,6 +270,7 @@ class Course:
     def _is_late(self, now: float) -> bool:
         """Whether it ran as long as it may, without what the machine had it wait."""
         past = now - self._began - self._limits.hard
+        # Asked as late as can be: the answer is read from /proc for every process of the command.
         if self._limits.queue and past >= self._queued:
             self._queued = self._child.queued
         return bool(self._limits.hard) and past >= min(self._queued, self._limits.queue)

@@ -231,6 +231,7 @@ def end_marked(prefix: str) -> int:
     ended: set[int] = set()
     until = time.monotonic() + _KILLING
     while time.monotonic() < until:
+        # Looked for again until none is left: what is about to be ended may fork first.
         found = _alive(pid for pid in everyone() if _mark_of(pid).startswith(prefix))
         if not found:
             break
@@ -294,6 +295,7 @@ def _alive(pids: Iterable[int]) -> list[Process]:
 
 def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for each in processes:
+        # Noted first: another thread may look at it, dead, before this call is back.
         _signalled.add(each.pid)
         with suppress(ProcessLookupError, PermissionError):
             os.kill(each.pid, number)

@@ -62,6 +62,8 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
             hint=f"look at the address and your login: git ls-remote {remote}",
         )
     effects.step("replace", place)
+    # In one step: who is killed before it leaves a folder by another name, which the next clone
+    # takes away.
     new.rename(place)
 
 
@@ -191,6 +193,7 @@ class CloneCache:
             except RunnerError:  # it answers, so it may be the copy
                 shutil.rmtree(mirror, ignore_errors=True)
                 copy()
+            # The time of its last use, by which `trim` chooses.
             os.utime(mirror)
         self.trim()
 

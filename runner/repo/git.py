@@ -215,6 +215,7 @@ class ObjectReader:
         words = head.split()
         if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing\n"):  # noqa: PLR2004 - `<oid> <type> <size>`
             return None
+        # A line end follows the content, whatever that ends in (git-cat-file(1), BATCH OUTPUT).
         content = process.stdout.read(int(words[2]) + 1)
         if len(content) != int(words[2]) + 1:
             raise EOFError
@@ -223,6 +224,7 @@ class ObjectReader:
     def _end(self) -> None:
         if self._process is None:
             return
+        # It only reads, and so holds no lock that would be left behind.
         self._process.kill()
         self._process.communicate()
         self._process = None

@@ -211,6 +211,8 @@ def _read(path: Path | str) -> str:
         said = b""
         while more := os.read(descriptor, _CHUNK):
             said += more
+    # A folder opens, and does not read (read(2), EISDIR): beside a branch `a/b` the name `a` is
+    # one.
     except IsADirectoryError:
         return ""
     finally:

@@ -57,6 +57,8 @@ def find_landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iter
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),
     )
     for entry in out.split(b"\0"):
+        # A look before the parsing: --grep also finds the words in the middle of a line, and
+        # without it all commits come.
         if b"\nTask:" in entry or b"\nChecked:" in entry:
             yield from _parse_entry(text(entry))
 

@@ -195,6 +195,8 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
             raise RunnerError("this git is too old to merge for a gate", hint=hint)
         if answer.exit not in (0, _CONFLICT):
             raise GitError("merge-tree", answer.said, answer.exit)
+        # The name of the tree comes first, then the paths with conflicts (git-merge-tree(1),
+        # output); messages are left out, so nothing follows.
         tree, *paths = text(answer.out).split("\0")
         if answer.exit == _CONFLICT:
             inside = (repository.prefix.inside(path) for path in paths if path)

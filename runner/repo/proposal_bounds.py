@@ -99,6 +99,7 @@ def _find_differing(
     git: Git, tree: Path, inside: Callable[[str], str], seconds: float
 ) -> list[bytes]:
     """Paths that are new or changed; a folder that git cannot look into is no empty one."""
+    # In English: what git says is looked through for its words.
     plain = git.with_settings(LC_ALL="C")
     answer = plain.ask(*_CHANGED, seconds=seconds)
     if _UNOPENED.search(answer.said):
@@ -153,6 +154,8 @@ class Spelling:
         if gone:
             there = {prefix.inside(text(path)) for path in paths}
             return same_but_case(new, (there - gone) | new)
+        # Nothing can be taken out of the table, since a folder in it may be that of other paths as
+        # well: where a path is gone it is made anew.
         if self._paths - paths:
             self._paths, self._spelled = frozenset(), {}
         come, self._paths = paths - self._paths, paths

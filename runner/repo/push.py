@@ -107,6 +107,7 @@ def lay_apart(
     own.write_text(own_text(configuration), "utf-8", "surrogateescape")
     return folder, {
         "GIT_ALLOW_PROTOCOL": ":".join(_find_allowed(configuration)),
+        # Behind ours: what a person allows by their own GIT_ALLOW_PROTOCOL counts.
         **{name: value for name, value in environ.items() if name not in _UNSAID},
         "GIT_CONFIG_GLOBAL": str(own),
         "GIT_CONFIG_NOSYSTEM": "1",

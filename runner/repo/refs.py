@@ -160,6 +160,8 @@ def forget_draft(repo: Repository, one: Draft) -> bool:
 
 def _is_checked_out(repo: Repository, branch: str) -> bool:
     """Whether a work tree, this one or a linked one, is on a branch."""
+    # `git branch -D` refuses a branch that a work tree is on; git-update-ref(1), which takes it
+    # away here, asks nobody.
     listed = repo.git.run("worktree", "list", "--porcelain").decode("utf-8", "replace")
     return f"branch {branch}" in listed.splitlines()
 
@@ -188,6 +190,8 @@ def free_tag(repo: Repository, name: str) -> str:
 def require_free(repo: Repository, name: str) -> None:
     """Raise RunnerError for a name that git does not take, or that a tag has already."""
     asked = repo.git.ask("check-ref-format", f"refs/tags/{name}")
+    # git-check-ref-format(1) looks at the whole ref, where a dash may begin a part; `git tag` takes
+    # no name that begins with one.
     if asked.exit or name.startswith("-"):
         raise RunnerError("git takes no tag of this name", where=name, hint="such as v1.0.0")
     if tag_exists(repo, name):
@@ -206,6 +210,8 @@ def make_tag(repo: Repository, name: str, commit: str, message: str) -> None:
         GIT_COMMITTER_NAME=who.name, GIT_COMMITTER_EMAIL=who.email
     )
     git.run(
+        # Verbatim: by default lines that begin with # are comments and taken away (git-tag(1),
+        # --cleanup).
         *("tag", "--annotate", "--cleanup=verbatim", "--file=-", "--end-of-options", name, commit),
         stdin=message.encode(),
     )

@@ -121,6 +121,8 @@ class Remote:
         answer = self._ask(*words)
         if answer.exit:
             raise self._make_away_error(answer)
+        # A pattern also matches the end of a longer name (git-ls-remote(1)): refs/heads/main finds
+        # refs/backup/refs/heads/main as well.
         found = _LINE.findall(answer.out.decode("utf-8", "replace"))
         return {ref: commit for commit, ref in found if ref in refs}
 
@@ -140,6 +142,7 @@ class Remote:
             return ""
         if self._ask("cat-file", "-e", f"{commit}^{{commit}}").exit:
             return ""  # it moved on meanwhile, or is no commit
+        # Asked before it is read: whoever may push there chose how long it is.
         size = self._ask("cat-file", "-s", commit).out.strip()
         if not size.isdigit() or int(size) > 2 * bound:
             return ""
@@ -151,6 +154,8 @@ class Remote:
 
         Raises RemoteAwayError.
         """
+        # The objects come from elsewhere and stay: with fetch.fsckObjects (git-config(1)) a
+        # malformed one is refused before it lies here.
         told = {**self._git.environment, "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
         words = (
             *("-c", "core.hooksPath=/dev/null", "-c", "fetch.fsckObjects=true"),

@@ -58,11 +58,15 @@ class Frontier:
         if id_ in self._selected and not self._unmet[id_]:
             rank = self._tasks[id_].priority
             urgency = _MIDDLE if rank is None else rank
+            # heapq has the smallest first, so the longest way gets the smallest number; between
+            # equals the place decides, or two runs of one plan would begin differently.
             weight = -self._weight.get(id_, 1.0)
             heapq.heappush(self._heap, (urgency, weight, self._place[id_], id_))
 
     def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
         """Say that a task is DONE: what waited for it alone becomes ready."""
+        # Taken out: a task that becomes DONE a second time, proven again, must not be counted
+        # twice.
         for dependent in self._dependents.pop(id_, ()):
             self._unmet[dependent] -= 1
             if not self._unmet[dependent] and still_pending(dependent):

@@ -55,6 +55,7 @@ class Cancellations:
 
     def listen(self) -> None:
         """Forget what nobody heard in time, and begin to listen."""
+        # A request for a run that has ended by now must not end the same task of this one.
         for _ in self._read_requests():
             pass
         self._thread = Thread(target=self._listen, name="cancellations", daemon=True)
@@ -78,6 +79,8 @@ class Cancellations:
         except OSError:  # nobody has ever cancelled anything here
             return []
         for file in files:
+            # Taken away before it is acted on: a file that came back in between is another request,
+            # and not lost.
             effects.unlink(file)
         return [file.name for file in files]
 
@@ -143,6 +146,8 @@ class Interruption:
 
     def _hear(self, number: int, _frame: object) -> None:
         if self.heard:
+            # By the signal itself and not by an exit code: a shell then knows that it was
+            # interrupted, and ends its own script as well (wait(2), WIFSIGNALED).
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.heard = True
@@ -186,6 +191,8 @@ def _end_process() -> None:
         for child in descendants(os.getpid()):
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
+    # sys.exit would raise in this thread alone, and the interpreter would then wait for the others
+    # at its end.
     os._exit(ExitCode.INTERRUPTED)
 
 

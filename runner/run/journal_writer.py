@@ -111,7 +111,11 @@ class JournalWriter:
             durable=durable and not later,
             via=via,
         )
+        # One fsync takes along all that stands before it in the file: a durable record pays what
+        # was owed.
         self._owed = later or (self._owed and not durable)
+        # Numbers grow by one in the file, whoever writes: a gap is what another process wrote
+        # meanwhile.
         self.others += record.seq - self.state.seq - 1
         self.state = self.state.after(record)
         for listener in self._listeners:

@@ -108,6 +108,8 @@ class OlderText:
         if since not in self._versions:
             begins, knows_records = self._begin(since)
             commits = [*self._commits(begins), (begins, "")] if begins else []
+            # One place further than the commits: each version is told who made the next one, and
+            # the newest has none.
             ours = [False, *(not knows_records and subject == SUBJECT for _, subject in commits)]
             self._versions[since] = tuple(
                 _Version(self._text(commit), is_next)

@@ -312,6 +312,8 @@ class OutcomeHandler:
         try:
             return self.lander.land(task, outcome, how)
         except RunnerError as error:
+            # With a landing begun, the branch may have moved already: only recovery may say what
+            # became of it (`run/recovery`).
             if self.ledger.state.landing is None:
                 self.books.hold(task, outcome, "conflict", error.message)
             raise

@@ -217,6 +217,7 @@ class ResourceLocks:
             (self._exact, exact),
             (self._folders, [folder for path in exact for folder in folders_of(path)]),
         ):
+            # A Counter keeps names of which it counts none, and `in` would go on finding them.
             held.subtract(paths)
             for path in paths:
                 if held[path] <= 0:

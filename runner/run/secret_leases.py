@@ -90,6 +90,8 @@ class SecretLeases:
         now = effects.monotonic()
         if known is not None and now < known.over:
             return known.value
+        # Outside of the lock: a command that waits for its vault must not hold up the tasks of
+        # other slots.
         answer = secret_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
         if answer.trouble:
             raise LeaseError(
@@ -158,6 +160,8 @@ def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
         return assignment
     stops = site.cancelled.is_set
     lent = site.leases.lend(assignment.task, assignment.attempt, site.crew.report, stops)
+    # Added behind the former ones: a name that is given twice means the later value, and output is
+    # still cleared of the earlier one.
     new = tuple(pair for pair in lent.items() if pair not in assignment.secrets)
     return replace(assignment, secrets=(*assignment.secrets, *new)) if new else assignment
 

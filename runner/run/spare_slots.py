@@ -54,6 +54,8 @@ class SpareSlots:
                 site, number = self._idle.pop() if self._idle else None, self.slots + self._made
                 self._made += site is None
             try:
+                # Outside of the lock, since a scratch tree takes its time; the number is nobody
+                # else's by now.
                 site = site or self.make_site(number)
                 yield site
             finally:

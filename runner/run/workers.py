@@ -156,6 +156,8 @@ class WorkerPool:
             self._report_question
         )
         """The same; nobody is asked where no engine runs."""
+        # Not a Queue: a signal's handler puts into this one, perhaps while the same thread is about
+        # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
@@ -241,6 +243,7 @@ class WorkerPool:
 
     def _ring(self) -> None:
         if self._lane:
+            # The coordinator may be hearing the lane at this moment, where the queue wakes nobody.
             self._lane.ring()
 
     def start_together(self, given: Sequence[tuple[Assignment, int]]) -> None:
@@ -281,6 +284,7 @@ class WorkerPool:
             self._put(Cancelling(task))
 
     def _end_all(self) -> None:
+        # In this order: an event that is made while the others are set finds this one set (`ends`).
         self.cancelled.set()
         for event in tuple(self._endings.values()):
             event.set()
@@ -311,6 +315,8 @@ class WorkerPool:
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
         self._put(Permitting(task, number, question, answers.put))
         while not self.cancelled.is_set():
+            # In pieces: nobody can wait for a queue and for an event at once, and who was to answer
+            # may have ended.
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
         return None
@@ -372,6 +378,8 @@ class WorkerPool:
         """Wait for the workers and give the slots back."""
         self._end_all()
         if self._lane:
+            # As long as the executor takes work: once it is shut it refuses all
+            # (concurrent.futures).
             self._lane.hand_all_over()
         self._executor.shutdown(wait=True)
         if self._lane:

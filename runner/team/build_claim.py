@@ -231,6 +231,8 @@ def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, Qu
         said = builds.select().where(
             builds.c.id == mine.id, builds.c.token == mine.token, builds.c.state.in_(RUNNING)
         )
+        # Locked to the end of the transaction: a claim at this moment passes the row over, and
+        # finds it as it is left (PostgreSQL, SELECT, "The Locking Clause").
         row = connection.execute(said.with_for_update()).mappings().one_or_none()
         if row is None:
             raise LostClaimError(

@@ -161,6 +161,8 @@ def draw_state(connection: Connection, build: str) -> str:
     ready = next((one for one in reversed(own) if one["type"] == READY), None)
     if ready is None:
         return state
+    # What its journal held before the claim belongs to an earlier one, and says nothing of this
+    # state.
     said = select(events.c.type).where(
         events.c.journal == ready.get("journal", ""), events.c.seq > ready.get("after", 0)
     )
@@ -181,6 +183,7 @@ def write_tasks(connection: Connection, build: str, state: RunState) -> None:
 
 def update_tasks(connection: Connection, build: str, before: RunState, after: RunState) -> None:
     """Have those tasks of a build anew that a fold says otherwise than it did."""
+    # The fold keeps the very object of a task of which nothing was said (`journal/persistent`).
     rows = [
         _task_row(build, one) for one in after.tasks.values() if one is not before.tasks.get(one.id)
     ]

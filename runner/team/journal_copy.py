@@ -131,11 +131,15 @@ class JournalCopy:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 said = file.read(_AT_ONCE)
+                # A line that is longer than one piece is read whole: the copy would never come past
+                # it.
                 if said and b"\n" not in said:
                     said += file.readline()
         except FileNotFoundError:
             return []
         lines = said.splitlines(keepends=True)
+        # Without its end the last one is being written at this moment: the next look finds it
+        # whole.
         return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
 
     def _take(self, state: RunState, lines: list[bytes]) -> tuple[RunState, Sequence[Record]]:

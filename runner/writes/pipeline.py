@@ -149,6 +149,8 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> 
         (lambda change: _compile_findings(change, rules, bench),),
         bench.stopped,
     )
+    # A project of which a file was refused fails for that alone: it is compiled once all of it is
+    # there.
     whole = () if admitted.refused or len(compiled) < len(admitted.changes) else compiled
     found = (*findings, *_project_findings(whole, rules, bench))
     blamed = frozenset(finding.path for finding in found if finding.refuses)
@@ -255,6 +257,7 @@ def _find_declared_secrets(change: Change, bench: WriteContext) -> Iterator[Find
             check=scan.CHECK,
             message=f"it holds the value of the declared secret {name}",
             path=redact(change.path, tuple(value for _, value in bench.secrets)),
+            # The name was looked through as a line before the content.
             line=max(line - 1, 1),
             hint=f"read it where it is needed, from the variable {name}",
         )

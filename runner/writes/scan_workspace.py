@@ -79,6 +79,7 @@ class ScanWorkspace:
             for path, content in self._surroundings(tool, contents):
                 if path not in contents:
                     self._copy(project, path, content)
+        # A sandbox with mounts of its own shows them at their place; without one a link has to.
         if not self.sandbox.contains:
             self._link_shares(top / "tree")
         digests = {path: digest_of(content) for path, content in contents.items()}
@@ -238,6 +239,8 @@ class _Ended(Event):
 
     def is_set(self) -> bool:
         """Whether one of them does now."""
+        # Who hears the command looks here several times a second (`process/supervise`), so nobody
+        # has to set it.
         return any(reason() for reason in self._reasons)
 
 

@@ -153,6 +153,8 @@ class PendingResults:
     def honour(self, name: str) -> bool:
         """Whether this is the first answer to a job that is still waited for; it then is over."""
         with self._lock:
+            # Taken out and looked at in one step under the lock: the answer of a job that was given
+            # out twice counts once.
             ticket = self._open.pop(name, None)
             if ticket is not None:
                 self._note_over(ticket)

@@ -103,6 +103,8 @@ class BranchLease:
         with ExitStack() as stack:
             self._remote = stack.enter_context(Remote(self.repository, self.name, self.environ))
             self.take()
+            # Callbacks run in reverse: the thread that renews has ended before the lease is given
+            # back, or it would find it gone and take that for a loss.
             stack.callback(self._give_back)
             require_open(self._remote, self.repository, self.branch, self._tip, self.memory)
             beats = Thread(target=self._renew_until_over, name="lease", daemon=True)
@@ -293,6 +295,8 @@ class BranchLease:
                 raise self._make_trouble()
             if head.commit != self._tip or head.ref != self._branch_ref:
                 self._look_at_tip(head)
+            # On disk before the push: after a crash it says which commit was on its way, and the
+            # remote alone says whether it arrived.
             self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
             came = self._swap_with_branch(commit)
             if came.seen.get(self._branch_ref) == commit:

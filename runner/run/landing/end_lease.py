@@ -125,6 +125,7 @@ def _leave(repository: Repository, name: str, branch: str, tip: str) -> None:
         )
     before = repository.resolve(apart)
     if before is None or repository.is_ancestor(before, here):
+        # An empty old value asks that there is no such ref yet (git-update-ref(1)).
         repository.git.run("update-ref", apart, here, before or "")
     _do(repository, "switch", "--quiet", "--no-guess", apart.removeprefix(HEADS))
 
@@ -168,6 +169,7 @@ def go_home(repository: Repository) -> str:
     if repository.git.line("for-each-ref", "--format=%(worktreepath)", ref):
         return f"{display(branch)} is checked out elsewhere: git merge {head.branch} there"
     git = repository.git.with_settings(DURABLE)
+    # In this order: wherever a crash comes in between, HEAD is on a branch that holds all of it.
     git.run("update-ref", ref, commit, here or "")
     # the same commit under another name: neither index nor files change by it
     git.run("symbolic-ref", "-m", "runner: published", "HEAD", ref)
@@ -176,6 +178,8 @@ def go_home(repository: Repository) -> str:
 
 
 def _do(repository: Repository, *words: str) -> None:
+    # Switching and merging would run post-checkout and post-merge (githooks(5)), which nobody asked
+    # for.
     answer = repository.git.ask("-c", "core.hooksPath=/dev/null", *words)
     if answer.exit:
         raise PublishError(

@@ -247,6 +247,8 @@ class StatusWriter:
                 return digest_of(old)
             mode = _mode(self._path)
             if effects.write_file(self._path, new, mode=mode, expected=old):
+                # Once a person has saved another text, what is written on top of it is not only
+                # ours any more.
                 self._ours = new if old == self._ours else self._ours
                 return digest_of(new)
         raise RunnerError(

@@ -249,6 +249,8 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
     """The commits in which bytes of tasks came, newest first; undo and replay are the runner's."""
     out = repository.tell_history(
         head,
+        # By descent and not by time (git-log(1), --topo-order): the clocks of two clones may
+        # differ, and what is newest here has to come before what it stands on.
         *("-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes"),
         *("--fixed-strings", "--grep=Task: ", f"--grep={UNDOES}: ", f"--grep={RESTORES}: "),
         "--format=%H%n%B",

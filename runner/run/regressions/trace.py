@@ -111,6 +111,7 @@ class Tracer:
         if why := proof_reuse.explain_unseen(task, outcome) or self._trouble:
             return why
         with self._guard_border():
+            # On no branch and unsigned: only its files are read, and nobody is asked for a key.
             made = (self.repository, outcome.base, outcome.changes, "a proposal")
             changes = proof_reuse.find_moved(self.repository, outcome.base, head)
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
@@ -223,6 +224,7 @@ class Tracer:
             self._knowledge = self._read(base)
         else:
             inputs.refresh(self._knowledge.references, self.repository, base)
+        # Emptied and not made anew: what was read of the repository holds this very dictionary.
         self._breaking.clear()
         for one in change:
             if self._knowledge.contract_files.of(one.path):
