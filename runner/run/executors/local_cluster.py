@@ -224,7 +224,7 @@ def _start(workers: int, early: Sequence[str], folder: str, method: str, key: An
         host="127.0.0.1",
         dashboard_address=None,
         worker_dashboard_address=None,
-        # None: a nanny ends a worker that grows beyond its limit, with the job that it has
+        # No limit: else a nanny ends a worker that grows beyond it, with the job that it has
         # (distributed, worker memory management).
         memory_limit=0,
         silence_logs=50,
