@@ -17,7 +17,7 @@ from runner.app.answer.shown_digest import require_shown
 from runner.app.answer.waiting import list_waiting
 from runner.app.draft.draft_answers import approve_draft
 from runner.app.inspect.view import View
-from runner.errors import RunnerError
+from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.own_command import end_orphan
@@ -156,12 +156,11 @@ class BuildClone:
         """Whether what is here from before is on the branch, and no damaged repository."""
         try:
             with Repository.open(self.place) as repository:
-                ref = f"refs/heads/{self.build.branch}"
-                if repository.find_head().ref != ref:
+                if repository.find_head().ref != f"refs/heads/{self.build.branch}":
                     return True  # it was left before its branch was made
-                return catch_up(repository, self.build.branch, self.environ)
         except RunnerError:
             return False
+        return self.catch_up()
 
     def go_to_branch(self) -> str:
         """Be on the build's branch, which the remote has then, too; gives the commit there.
@@ -171,6 +170,27 @@ class BuildClone:
         with Repository.open(self.place) as repository:
             switch_branch(repository, self.build.branch, self.build.base, self.environ)
             return repository.find_head().commit or ""
+
+    def catch_up(self) -> bool:
+        """Be as far as the remote's branch; False where that needs another clone."""
+        try:
+            with Repository.open(self.place) as repository:
+                return catch_up(repository, self.build.branch, self.environ)
+        except RunnerError:
+            return False
+
+    def require_branch(self) -> None:
+        """Raise RunnerError, exit 6, where another branch is checked out than the build's.
+
+        A command would land there: a clone that is new is on the branch that builds begin on.
+        """
+        with Repository.open(self.place) as repository:
+            if repository.find_head().ref != f"refs/heads/{self.build.branch}":
+                raise RunnerError(
+                    f"the clone is not on {self.build.branch}",
+                    where=str(self.place),
+                    code=ExitCode.CONFLICT,
+                )
 
     def find_tip(self) -> str:
         """Where the remote's branch is now. Raises RemoteAwayError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import effects
 from runner.app.answer.shown_digest import require_shown
@@ -222,7 +222,8 @@ class BuildWork:
                 return self._judge(ran)
             self.tell(f"{self.mine.short}: {ran.said.splitlines()[0] if ran.said else 'held'}")
             self._pause(self.settings.lease_seconds / 5)
-            self.clone.prepare()  # the branch may have moved meanwhile
+            if not self.clone.catch_up():  # it is made anew by the next claim, on its branch
+                return self._put_off(ran.said)
 
     def _pause(self, seconds: float) -> None:
         until = effects.monotonic() + seconds
@@ -276,7 +277,8 @@ class BuildWork:
     # --- a command that goes on ---------------------------------------------------------
 
     def _run(self, *words: str) -> _Ran:
-        """A command of ours, to its end, or until it is to be ended."""
+        """A command of ours on the build's branch, to its end, or until it is to be ended."""
+        self.clone.require_branch()
         environ = self._share.limit(self.clone.environ, self.settings.run_dollars)
         command = OwnCommand(words, self.clone.place, environ, stays=True)
         try:
@@ -372,12 +374,8 @@ class BuildWork:
                 while self._copy.step(self.store, self.mine, ()):
                     pass
             if end.state == "PENDING":
-                hand_back(
-                    *(self.store, self.mine, end.note, self._share),
-                    waits=end.waits,
-                    after=end.after,
-                    shown=shown,
-                )
+                known = (self.store, self.mine, end.note, self._share)
+                hand_back(*known, waits=end.waits, after=end.after, shown=shown)
             else:
                 finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
 
@@ -395,6 +393,6 @@ def _join_lines(said: str) -> str:
 
 
 def _describe_blocked(ran: _Ran) -> str:
-    rows = ran.document.get("blocked")
-    told = [f"{row['id']}: {row['note']}" for row in rows] if isinstance(rows, list) else []
+    rows: Any = ran.document.get("blocked") or ()  # as our own command wrote it
+    told = [f"{row['id']}: {row['note']}" for row in rows]
     return _shorten("; ".join(told) or ran.said)

@@ -53,14 +53,17 @@ ADDRESS = f"{_NET}.1"
 _DISK = 256 << 20
 
 
-def can_be_had():
-    """Whether this machine lets us have them."""
-    if os.geteuid() or not all(map(shutil.which, ("ip", "unshare"))):
-        return False
+def find_lack():
+    """Why this machine does not let us have them; empty where it does."""
+    if os.geteuid():
+        return "network namespaces and disks of their own need root"
+    if missing := [name for name in ("ip", "unshare", "mount") if shutil.which(name) is None]:
+        return f"there is no {', '.join(missing)} (apt-get install iproute2 util-linux)"
     name = f"probe{os.getpid()}"
     made = subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False)
     subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-    return made.returncode == 0
+    said = made.stderr.decode("utf-8", "replace").strip()
+    return f"no network namespace can be made: {said}" if made.returncode else ""
 
 
 def ip(*words):

@@ -11,14 +11,18 @@ from crew import a_step, wait_until
 from store_build import new_database
 
 from runner.config.settings import Settings
+from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import encode
 from runner.journal.events import ModeSwitched, Record
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
-from runner.team import worker_round
+from runner.team import build_work, worker_round
+from runner.team.build_claim import Claimer, claim_build
 from runner.team.build_clone import BuildClone
+from runner.team.build_work import BuildWork
 from runner.team.doorbell import Doorbell
 from runner.team.journal_copy import JournalCopy
+from runner.team.repository_list import find_repository
 from runner.team.store_engine import open_engine
 from runner.team.worker_round import TeamWorker, WorkerRequest
 
@@ -151,3 +155,44 @@ def test_a_machine_that_cannot_build_hands_the_build_on_and_goes_on(crew):
     back = crew.build(build)
     assert (back.state, "wish.md" in back.note) == ("PENDING", True), back.note
     assert "Traceback" not in crew.log("a")
+
+
+@pytest.fixture
+def work(crew, tmp_path):
+    """A worker's way with one build, in this process, at its beginning."""
+    crew.queue(crew.repository("shop", a_step(1)))
+    mine = claim_build(crew.store, Claimer("ada@here/1", "here"))
+    cache = CloneCache(tmp_path / "cache", 1e9)
+    clone = BuildClone(mine, tmp_path / "builds", cache, os.environ, (), (str(tmp_path),))
+    settings = Settings(lease_seconds=1.0)
+    return BuildWork(
+        crew.store, mine, clone, settings, threading.Event(), lambda: False, lambda _: None
+    )
+
+
+def test_a_clone_that_is_damaged_while_its_branch_is_held_builds_nothing_elsewhere(
+    crew, work, monkeypatch
+):
+    """One that was made anew is on the branch that builds begin on, until it is left."""
+    seen, here = [], work.clone.place / ".git"
+
+    def run(*_):
+        seen.append((here / "HEAD").read_text().strip())
+        (here / f"refs/heads/{work.mine.branch}").write_bytes(b"")
+        return build_work._Ran(ExitCode.CONFLICT, "held by dev@laptop", {})
+
+    monkeypatch.setattr(work, "_run", run)
+    end = work.go()
+    assert seen == [f"ref: refs/heads/{work.mine.branch}"]
+    assert (end.state, end.after > 0) == ("PENDING", True)
+    assert crew.kinds(work.mine)[-1] == "build.put-off"
+    assert crew.faults == []
+
+
+def test_no_command_runs_where_another_branch_is_checked_out(crew, work):
+    work.clone.open()
+    work.clone.prepare()
+    with pytest.raises(RunnerError, match="is not on feature/"):
+        work._run("run", "--yes", "--trust")
+    work.clone.close()
+    assert crew.git(find_repository(crew.store, "shop"), "log", "--format=%s", "main") == "plan"
