@@ -1,13 +1,14 @@
 """Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
 
 The text counts as it was when somebody who may push put the label on. Who may not push may edit
-it afterwards: then nothing begins before the label is put on again. Times are the forge's, whole
+it afterwards: then nothing begins before somebody who may push has the text count as it is now. Of
+a text that was taken already every later one waits, whoever wrote it. Times are the forge's, whole
 seconds; what happened in the same second counts as after.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.bridge.comment_text import read_memory
@@ -16,7 +17,7 @@ from runner.bridge.slash_commands import read_command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from runner.bridge.forge import Comment, Forge, Issue, LabelEvent, Review
+    from runner.bridge.forge import Comment, Forge, Issue, LabelEvent, Review, TextEdit
     from runner.bridge.slash_commands import SlashCommand
 
 
@@ -28,6 +29,9 @@ class Admission:
     why_not: str = ""
     parts: tuple[Issue, ...] = ()
     """Issues below it, as they were before it was asked who changed them."""
+    before: tuple[Issue, ...] = ()
+    """Where it is not admitted: the issue and its parts with their texts as of the label; none
+    where the forge does not tell."""
 
 
 def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> Admission:
@@ -44,31 +48,58 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
     if event.id == known:
         return Admission(event)
     parts = tuple(forge.list_parts(issue.number) if issue.parts else ())
-    for number in (issue.number, *(one.number for one in parts)):
-        who, when = find_change_since(forge, number, forge.list_label_events(number), event.time)
-        if when:
-            return Admission(
-                event,
-                f"The text of #{number} was changed by {who} at {when}, after the label `{trigger}`"
-                " was put on, and they may not push here. Read it, and what it was before (the menu"
-                " *edited* of the forge); if it is what you want, take the label off and put it on"
-                " again.",
-            )
-    return Admission(event, parts=parts)
+    pasts = [_Past.of(forge, one, event.time) for one in (issue, *parts)]
+    late = ((past, who, when) for past in pasts for who, when in past.changes)
+    past, who, when = next((one for one in late if not forge.may_write(one[1])), (None, "", ""))
+    if past is None:
+        return Admission(event, parts=parts)
+    why_not = (
+        f"The text of #{past.issue.number} was changed by {who} at {when}, after the label"
+        f" `{trigger}` was put on, and they may not push here. Read it; if it is what you want,"
+        " take the label off and put it on again."
+    )
+    then = [one.then for one in pasts]
+    is_known = all(one is not None for one in then)
+    return Admission(event, why_not, parts, tuple(one for one in then if one and is_known))
 
 
-def find_change_since(
-    forge: Forge, number: int, events: Sequence[LabelEvent], since: str
-) -> tuple[str, str]:
-    """Who changed text, title or parts of an issue since then and may not push, and when.
+def find_last_change(forge: Forge, issues: Iterable[Issue], since: str) -> tuple[str, str]:
+    """Who changed text, title or parts of one of these last, since then, and when; else empty."""
+    changes = [one for issue in issues for one in _Past.of(forge, issue, since).changes]
+    return max(changes, key=lambda one: one[1], default=("", ""))
 
-    Empty words where nobody did.
-    """
-    edit = forge.find_text_edit(number)
-    changes = [(edit.editor, edit.time)] if edit else []
-    changes += [(one.actor, one.time) for one in events if not one.label]
-    late = ((who, time) for who, time in changes if time >= since)
-    return next(((who, time) for who, time in late if not forge.may_write(who)), ("", ""))
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """An issue as it was at a time, and what was changed since."""
+
+    issue: Issue
+    changes: tuple[tuple[str, str], ...]
+    """By whom, and when: of its text the last change alone, since nobody sees the others."""
+    then: Issue | None
+    """None where the forge does not tell its text."""
+
+    @classmethod
+    def of(cls, forge: Forge, issue: Issue, since: str) -> _Past:
+        """Ask the forge. Raises ForgeError."""
+        edits = forge.list_text_edits(issue.number)
+        events = [
+            one
+            for one in forge.list_label_events(issue.number)
+            if not one.label and one.time >= since
+        ]
+        last = [(one.editor, one.time) for one in edits[-1:] if one.time >= since]
+        changes = (*last, *((one.actor, one.time) for one in events))
+        title = next((one.title for one in events if one.title), issue.title)
+        body = _find_text(edits, since) if last else issue.body
+        then = None if body is None else replace(issue, title=title, body=body)
+        return cls(issue, changes, then)
+
+
+def _find_text(edits: Sequence[TextEdit], since: str) -> str | None:
+    """The last text that was there before; None where it is not told."""
+    before = [one for one in edits if one.time < since]
+    return before[-1].text if before else None
 
 
 def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[SlashCommand]:

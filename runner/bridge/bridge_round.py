@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
+from runner.bridge.epic import MIRROR
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.issue_clone import IssueClone, find_journal
 from runner.bridge.issue_desk import StoppedError
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 LEASE = "runner-bridge"
 """The name of the lease: one bridge at a time serves a repository."""
 
+TRIGGER, EVERY = "runner", 60.0
+"""The label by which it is asked, and seconds between rounds, where nobody says otherwise."""
 _SEEN = "seen.json"
 _LISTENS, _SOONEST = 1.0, 5.0
 """Seconds between looks whether the forge has news; and, however much it has, between rounds."""
@@ -98,6 +101,8 @@ class Bridge:
     observer: Observer
     over: threading.Event = field(default_factory=threading.Event)
     """Set: everything that goes on is ended, and the lease is given back."""
+    make_clone: Callable[..., IssueClone] = IssueClone
+    """What an issue is built in."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
     _said: dict[int, str] = field(default_factory=dict)
     _seen: SeenIssues = field(init=False)
@@ -218,13 +223,13 @@ class Bridge:
             self.tell(f"{error.message}; again in {self.asked.poll:g} s")
             return self.asked.poll
         for number, seen in found.items():
-            builder = IssueClone(*self._place_of(number), poll=self.asked.poll)
+            builder = self.make_clone(*self._place_of(number), poll=self.asked.poll)
             work = self._make_work(number, builder, login, base)
             builder.is_stopped = work.is_halted
             # Noted before the work begins: what people say meanwhile differs from it, and is
             # news.
             self._seen.note(number, seen)
-            self._works[number] = pool.submit(work.advance)
+            self._works[number] = pool.submit(_advance, work, builder)
         return self.asked.poll
 
     def _list_new(self, login: str, base: str) -> dict[int, tuple[object, ...]]:
@@ -233,6 +238,7 @@ class Bridge:
         found = {
             number: (
                 *(one.updated, one.blocked_by, one.parts, one.parent in issues),
+                *self._look_at_parts(one),
                 *self._look_at_request(one, login, base),
                 *self._look_at_clone(number),
             )
@@ -256,6 +262,11 @@ class Bridge:
         except OSError:
             return ()
         return (told.st_size, told.st_mtime_ns)
+
+    def _look_at_parts(self, issue: Issue) -> tuple[object, ...]:
+        """What is changed below an issue changes nothing of the issue itself."""
+        below = self.forge.list_parts(issue.number) if issue.parts else ()
+        return tuple((one.number, one.updated) for one in below if MIRROR not in one.labels)
 
     def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
@@ -317,6 +328,20 @@ class Bridge:
         if self._said.get(number) != said:
             self._said[number] = said
             self._tell_of(number, said)
+
+
+def _advance(work: IssueWork, builder: IssueClone) -> str:
+    """One issue as far as it goes; then others may have its turn."""
+    said, is_again = "", True
+    try:
+        said = work.advance()
+        is_again = said in AGAIN
+    except RunnerError as error:
+        said = error.message
+        raise
+    finally:
+        builder.end_turn(said, is_again=is_again)
+    return said
 
 
 def branch_of(number: int) -> str:

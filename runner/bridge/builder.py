@@ -51,6 +51,8 @@ class BuildFacts:
     """The commit that everything was proven on together, by the clone's own journal."""
     plan: str = ""
     """The plan's path in the repository."""
+    is_planned: bool = True
+    """Whether the newest plan that was drafted is of the wish as it is kept now."""
     artifacts: str = ""
     """Where the last run that is stored whole lies in the artifact store."""
 
@@ -75,8 +77,8 @@ class Builder(Protocol):
     def keep_wish(self, text: str) -> None:
         """Remember what is wished for, as it was when it was asked for."""
 
-    def has_wish(self) -> bool:
-        """Whether it is remembered."""
+    def read_wish(self) -> str:
+        """What is remembered; empty for nothing."""
 
     def prepare(self, base: str) -> None:
         """Have a clone on the issue's branch."""
@@ -93,6 +95,9 @@ class Builder(Protocol):
     def reject(self, draft: DraftProposed, reason: str, place: str = "") -> Ended:
         """Refuse it, and draft the wish anew; what was said at a `place` is done once."""
 
+    def withdraw(self, draft: DraftProposed, reason: str) -> None:
+        """Refuse it, and draft nothing."""
+
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of a plan that nobody has let run here yet."""
 
@@ -107,6 +112,9 @@ class Builder(Protocol):
 
     def verify(self) -> Ended:
         """Prove everything together, on the commit as it is."""
+
+    def resume(self, by: str) -> None:
+        """Somebody wants it to go on: who else ended it hears that."""
 
     def clear_branch(self) -> str:
         """Take the branch away where it is as it was left; why it stays, empty where it is gone."""

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from difflib import unified_diff
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.secrets.redact import redact
 from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MARK = "<!-- runner-bridge:1 "
 MOST = 65_000
@@ -20,6 +24,8 @@ _END = " -->"
 _LONGEST_FENCE = 30_000
 _LONGEST_LINE = 300
 _LONGEST_HISTORY = 12
+_MOST_COMPARED, _MOST_CHANGED, _LONGEST_CHANGED, _LONGEST_DIFFERENCE = 2000, 200, 400, 12_000
+"""Lines that are compared, lines and their characters that are shown, characters of all of it."""
 _TICKS = re.compile(r"`+")
 _CUT = "… cut here"
 _FENCE = re.compile(r"`{3,}")
@@ -96,6 +102,32 @@ def fits_fence(text: str) -> bool:
     said = display(redact(text), lines=True)
     ticks = max((len(one) for one in _TICKS.findall(said)), default=0)
     return len(said) + 2 * ticks <= _LONGEST_FENCE
+
+
+def write_difference(before: str, now: str) -> tuple[str, bool]:
+    """What differs between two foreign texts, as a block; and whether that is all of it."""
+    # Whole texts are redacted and spelled out first: in a difference a secret of several lines has
+    # signs between them, and what cannot be seen would make no difference.
+    old, new = (display(redact(one), lines=True).split("\n") for one in (before, now))
+    begin = _count_same(old, new)
+    end = _count_same(old[begin:][::-1], new[begin:][::-1])
+    around = max(begin - 3, 0)
+    old, new = old[around : len(old) - max(end - 3, 0)], new[around : len(new) - max(end - 3, 0)]
+    is_whole = max(len(old), len(new)) <= _MOST_COMPARED
+    old, new = old[:_MOST_COMPARED], new[:_MOST_COMPARED]
+    rows = list(unified_diff(old, new, "as it was", "as it is", lineterm=""))
+    if not rows:
+        return "It differs in nothing that is shown here.", False
+    shown = [row[:_LONGEST_CHANGED] for row in rows[:_MOST_CHANGED]]
+    while sum(map(len, shown)) > _LONGEST_DIFFERENCE:
+        shown.pop()
+    is_whole = is_whole and shown == rows
+    return fence("\n".join([*shown, *([] if is_whole else [_CUT])]), "diff"), is_whole
+
+
+def _count_same(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (was, is_) in pairs if was != is_), min(len(old), len(new)))
 
 
 def cut_lines(text: str, most: int) -> str:

@@ -85,14 +85,18 @@ class LabelEvent:
     label: str
     actor: str
     time: str
+    title: str = ""
+    """What the title was until then, where it changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """The last change of an issue's text; by nobody known where `editor` is empty."""
+    """A text that an issue had from then on; by nobody known where `editor` is empty."""
 
     editor: str
     time: str
+    text: str | None = None
+    """None where the forge does not tell it (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +171,8 @@ class Forge(Protocol):
     def list_line_comments(self, number: int, review: int) -> Sequence[LineComment]:
         """What one review says of lines."""
 
-    def find_text_edit(self, number: int) -> TextEdit | None:
-        """The last change of its text; None where it is as it was first said."""
+    def list_text_edits(self, number: int) -> Sequence[TextEdit]:
+        """The texts that it had, the newest last; none where it is as it was first said."""
 
     def may_write(self, login: str) -> bool:
         """Whether somebody may push to the repository."""

@@ -41,8 +41,11 @@ _TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
 _PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 _EDIT = (
     "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
-    "{issue(number:$number){lastEditedAt editor{login}}}}"
+    "{issue(number:$number){lastEditedAt editor{login}"
+    "userContentEdits(first:100){nodes{editedAt editor{login}diff}}}}}"
 )
+"""Each edit's `diff` is the whole text since then, the first one's as it was first said. A hundred
+of the newest are given; which is the last one is asked for by itself."""
 Record = "Mapping[str, object]"
 
 
@@ -104,6 +107,7 @@ class GitHub:
                 _label(one.get("label")) if one["event"] == "labeled" else "",
                 _login(one, "actor"),
                 _text(one, "created_at"),
+                _old_title(one),
             )
             for one in found
             if one.get("event") in _TELLING
@@ -138,16 +142,20 @@ class GitHub:
         path = f"{self._at}/pulls/{number}/reviews/{review}/comments?{_PAGE}"
         return [_line_comment(one) for one in self.http.read_all(path)]
 
-    def find_text_edit(self, number: int) -> TextEdit | None:
-        """The last change of an issue's text."""
+    def list_text_edits(self, number: int) -> list[TextEdit]:
+        """The texts that it had, the newest last; none where it is as it was first said."""
         owner, _, name = self.name.partition("/")
         asked = {"owner": owner, "name": name, "number": number}
         said = _record(self.http.write("POST", "/graphql", {"query": _EDIT, "variables": asked}))
         issue = _record(_record(_record(said.get("data")).get("repository")).get("issue"))
-        time = issue.get("lastEditedAt")
-        if time is None:
-            return None
-        return TextEdit(_login(issue, "editor"), _text(issue, "lastEditedAt"))
+        if issue.get("lastEditedAt") is None:
+            return []
+        last = TextEdit(_login(issue, "editor"), _text(issue, "lastEditedAt"))
+        kept = issue.get("userContentEdits")
+        nodes = kept.get("nodes") if isinstance(kept, dict) else None
+        edits = [_edit(one) for one in nodes if one] if isinstance(nodes, list) else []
+        told = sorted(edits, key=lambda one: one.time)
+        return told if told and told[-1].time == last.time else [*told, last]
 
     def may_write(self, login: str) -> bool:
         """Whether somebody may push; `maintain` is told as write, and triage as read."""
@@ -293,6 +301,20 @@ def _label(said: object) -> str:
     """Its name in small letters: at GitHub labels differ by more than their case."""
     name = said.get("name") if isinstance(said, dict) else said
     return name.casefold() if isinstance(name, str) else ""
+
+
+def _old_title(said: Mapping[str, object]) -> str:
+    rename = said.get("rename")
+    title = rename.get("from") if isinstance(rename, dict) else ""
+    return title if isinstance(title, str) else ""
+
+
+def _edit(said: object) -> TextEdit:
+    one = _record(said)
+    text = one.get("diff")
+    return TextEdit(
+        _login(one, "editor"), _text(one, "editedAt"), text if isinstance(text, str) else None
+    )
 
 
 def _issue(said: Mapping[str, object]) -> Issue:

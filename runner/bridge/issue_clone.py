@@ -11,14 +11,15 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.draft.draft_answers import approve_draft, find_draft
+from runner.app.draft.draft_answers import approve_draft, decline_draft, find_draft
 from runner.app.draft.draft_checks import Target
+from runner.app.draft.draft_prompt import file_wish
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.builder import BuildFacts, Ended, TaskRow
 from runner.errors import ExitCode, RunnerError
-from runner.journal.draft_events import DraftReviewed
+from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
 from runner.journal.read_journal import read_journal
 from runner.lazy_module import lazy_module
@@ -39,7 +40,7 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.app.artifacts import artifact_export
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
     from runner.bridge import known_commands
-    from runner.journal.draft_events import DraftProposed
     from runner.plan.document import Plan
     from runner.plan.outline import OutlineTask
 else:
@@ -57,7 +57,7 @@ else:
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
-_REVIEWS = frozenset({"draft.reviewed"})
+_REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
 _CLONE = "repository"
 _SAID = 4000
@@ -95,9 +95,12 @@ class IssueClone:
 
     # --- what it begins with ------------------------------------------------------------
 
-    def has_wish(self) -> bool:
-        """Whether the wish is remembered here."""
-        return (self.folder / _WISH).is_file()
+    def read_wish(self) -> str:
+        """What is remembered here; empty for nothing."""
+        try:
+            return (self.folder / _WISH).read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
 
     def keep_wish(self, text: str) -> None:
         """Remember it, durably."""
@@ -144,8 +147,18 @@ class IssueClone:
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
             _read_place(project),
+            self._is_planned(state.drafts),
             _find_artifacts(project),
         )
+
+    def _is_planned(self, drafts: int) -> bool:
+        """What a person drafted here by hand says nothing of it."""
+        wish = self.folder / _WISH
+        if not drafts or not wish.is_file():
+            return True
+        said = (record.event for record in read_journal(find_journal(self.folder), wanted=_DRAFTS))
+        ours = [one for one in said if isinstance(one, DraftProposed) and one.source == _WISH]
+        return not ours or ours[-1].wish == file_wish(self.place, wish).text
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of the draft that the plan, settings or manifests do not have already."""
@@ -180,6 +193,10 @@ class IssueClone:
                 return Ended(ExitCode.OK, "")
         # One word with `=`: a person's reason may begin with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
+
+    def withdraw(self, draft: DraftProposed, reason: str) -> None:
+        """As `runner reject` does, but for drafting anew."""
+        decline_draft(self._open(), f"DRAFT-{draft.number}", reason, "bridge")
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
         """A fresh session of who reviews, or drafts. Raises RunnerError where nobody does."""
@@ -220,6 +237,12 @@ class IssueClone:
             self._go("artifacts", "push", "--quiet")
         return ended
 
+    def resume(self, by: str) -> None:
+        """Nobody else ended it."""
+
+    def end_turn(self, said: str, *, is_again: bool) -> None:
+        """Nothing more is done for now; it had no turn."""
+
     # --- how it ends --------------------------------------------------------------------
 
     def clear_branch(self) -> str:
@@ -253,8 +276,8 @@ class IssueClone:
             # On disk at once: of a bridge that is killed the next one finds this process, and
             # ends it first.
             record_child(self.folder, command.pid)
-            while (code := command.wait(self.poll)) is None:
-                if self.is_stopped():
+            while (code := command.wait(self._pause())) is None:
+                if self._is_wanted_no_more():
                     command.end()
                     code = ExitCode.INTERRUPTED
                     break
@@ -268,6 +291,23 @@ class IssueClone:
             forget_child(self.folder)
         said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
         return Ended(code, said[-_SAID:], read_document(output))
+
+    def _pause(self) -> float:
+        return self.poll
+
+    def _is_wanted_no_more(self) -> bool:
+        return self.is_stopped()
+
+
+def read_token(environ: Mapping[str, str]) -> str:
+    """The forge's token. Raises RunnerError where there is none."""
+    token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
+    if not token:
+        raise RunnerError(
+            "there is no token for the forge",
+            hint="GH_TOKEN=… in front of it; docs/bridge.md lists the rights that it needs",
+        )
+    return token
 
 
 def find_journal(folder: Path) -> Path:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runner.bridge.admission import find_commands
 from runner.bridge.comment_text import Memory, read_memory, with_memory
@@ -19,7 +19,7 @@ from runner.model import ReviewMode, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.bridge.builder import Builder, BuildFacts, Ended
+    from runner.bridge.builder import Builder, BuildFacts, Ended, TaskRow
     from runner.bridge.forge import Comment, Forge, Issue, PullRequest
     from runner.bridge.slash_commands import SlashCommand
 
@@ -33,8 +33,31 @@ _THEIRS = frozenset({Stage.PLAN_REVIEW, Stage.REVIEW, Stage.PERSON})
 """Where a person is next."""
 
 
+@dataclass(frozen=True, slots=True)
+class LateText:
+    """A text of the issue that waits for somebody who may push, and how it is told."""
+
+    wish: str
+    """What an approval has count."""
+    said: str
+    is_whole: bool
+    """Whether what is told of it shows all that an approval would change."""
+
+
 class StoppedError(Exception):
     """The bridge ends, or the issue was paused while something went on."""
+
+
+class TurnError(StoppedError):
+    """The team's queue has not come to it."""
+
+
+class EndedBuildError(StoppedError):
+    """The team ended the issue's build: `by` somebody, or since workers were lost with it."""
+
+    def __init__(self, by: str, why: str) -> None:
+        super().__init__(why)
+        self.by, self.why = by, why
 
 
 @dataclass
@@ -61,6 +84,7 @@ class IssueDesk:
     comment: Comment | None = field(init=False, default=None)
     memory: Memory = field(init=False, default_factory=Memory)
     pull: PullRequest | None = field(init=False, default=None)
+    late: LateText | None = field(init=False, default=None)
 
     # --- what is there ------------------------------------------------------------------
 
@@ -120,7 +144,12 @@ class IssueDesk:
         if facts is None and self.comment is not None and stage is not Stage.PLANNING:
             facts = self.builder.look()
         rows = facts.tasks if facts else ()
-        self.put(write_status(stage, self.memory, rows, links=self.find_links(facts)), stage)
+        self.put(self.write(stage, rows, links=self.find_links(facts)), stage)
+
+    def write(self, stage: Stage, rows: Sequence[TaskRow], **more: Any) -> str:
+        """The comment, with what waits of the issue's text."""
+        late = self.late.said if self.late is not None else ""
+        return write_status(stage, self.memory, rows, late=late, **more)
 
     def find_links(self, facts: BuildFacts | None) -> Links:
         """Where what is there can be read: what is not pushed has no page."""
@@ -141,23 +170,32 @@ class IssueDesk:
         """Have the one comment say this, and the one label that says the same."""
         if not self.may_go_on():
             raise StoppedError
-        self._hand_off(stage)
+        self._take_turn(stage)
         body = with_memory(text, self.memory)
         if self.comment is None:
             self.comment = self.forge.create_comment(self.number, body)
         elif self.comment.body.replace("\r\n", "\n") != body:
             self.forge.edit_comment(self.comment.id, body)
             self.comment = replace(self.comment, body=body)
+        self._hand_off(stage)
         self.issue = show_stage(self.forge, self.issue, stage)
 
-    def _hand_off(self, stage: Stage) -> None:
-        """Assign whoever is next, and take off who was: only those that we assigned."""
+    def _take_turn(self, stage: Stage) -> None:
+        """Say whose turn it is, and take off who was assigned: only those that we assigned."""
         turn, before = self.memory.by if stage in _THEIRS else "", self.memory.turn
         if turn == before:
             return
         if before in self.issue.assignees:
             self.forge.unassign(self.number, before)
         is_new = bool(turn) and turn not in self.issue.assignees
-        if is_new:
-            self.forge.assign(self.number, turn)
         self.memory = self.memory._replace(turn=turn if is_new else "")
+
+    def _hand_off(self, stage: Stage) -> None:
+        """Assign whoever is next, behind the comment that remembers it and before the label.
+
+        So a kill between leaves nobody assigned of whom we do not know; and who took themselves
+        off while it is their turn is not put on again.
+        """
+        turn = self.memory.turn
+        if turn and stage not in self.issue.labels and turn not in self.issue.assignees:
+            self.forge.assign(self.number, turn)

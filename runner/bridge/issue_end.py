@@ -14,9 +14,9 @@ from runner.bridge.status_comment import Stage
 if TYPE_CHECKING:
     from runner.bridge.issue_desk import IssueDesk
 
-_UNWANTED = "not asked for"
+_UNWANTED, _UNMERGED = "not asked for", "closed unmerged"
 _OPEN = "closed, and its pull request is open"
-ENDED = frozenset({"merged", "closed", _UNWANTED})
+ENDED = frozenset({"merged", "closed", _UNMERGED, _UNWANTED})
 """What is said of an issue that nothing is to be done for any more."""
 
 
@@ -25,7 +25,7 @@ def end_issue(desk: IssueDesk) -> str:
 
     What was only unlabelled, and an issue whose pull request is open, keep branch and folder.
     """
-    why, has_wish = _find_end(desk), desk.builder.has_wish()
+    why, has_wish = _find_end(desk), bool(desk.builder.read_wish())
     if not has_wish and desk.memory.ended == why:
         return why
     is_over = has_wish and _is_over(desk, why)
@@ -41,7 +41,7 @@ def clear_before(desk: IssueDesk) -> int:
     pull = desk.pull or desk.find_own_request()
     if pull is None or pull.is_open:
         return desk.memory.before
-    if desk.pull is not None and desk.builder.has_wish():
+    if desk.pull is not None and desk.builder.read_wish():
         desk.builder.clear_branch()
         desk.builder.retire()
     return pull.number
@@ -50,8 +50,11 @@ def clear_before(desk: IssueDesk) -> int:
 def _find_end(desk: IssueDesk) -> str:
     if desk.pull is not None and desk.pull.is_merged:
         return "merged"
+    if desk.issue.is_open and not desk.is_wanted():
+        return _UNWANTED
     if desk.issue.is_open:
-        return desk.memory.ended if desk.is_wanted() else _UNWANTED
+        is_open = desk.pull is None or desk.pull.is_open
+        return desk.memory.ended or ("" if is_open else _UNMERGED)
     return _OPEN if desk.pull is not None and desk.pull.is_open else "closed"
 
 

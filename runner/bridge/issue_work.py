@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import (
-    Memory,
     code,
     list_naming,
     plain_title,
 )
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
 from runner.bridge.forge import UNFIT, ForgeError
-from runner.bridge.issue_desk import LIMIT, IssueDesk, StoppedError
+from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
 from runner.bridge.issue_end import clear_before, end_issue
+from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
 from runner.bridge.person_word import hear, refuse_plan
 from runner.bridge.slash_commands import Verb
-from runner.bridge.status_comment import Stage, format_used_up, write_request, write_status
+from runner.bridge.status_comment import Stage, format_used_up, write_request
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
 from runner.text.wording import read_number
@@ -38,7 +38,8 @@ PROOF = "runner/proof"  # the context of the commit status
 _STEPS = 60
 
 _BUSY, _STOPPED = "a run goes on in its folder", "stopped"
-AGAIN = frozenset({_BUSY, _STOPPED})
+_TURN = "waits for its turn in the team's queue"
+AGAIN = frozenset({_BUSY, _STOPPED, _TURN})
 """What it says where the next look may find more, though nobody said anything."""
 
 
@@ -55,9 +56,24 @@ class IssueWork(IssueDesk):
                 waits = self._step()
                 if waits is not None:
                     return waits
+        except TurnError:
+            return _TURN
+        except EndedBuildError as ended:
+            return self._take_end(ended)
         except StoppedError:
             return _STOPPED
         raise RunnerError(f"issue {self.number} goes round in circles: a defect of the bridge")
+
+    def _take_end(self, ended: EndedBuildError) -> str:
+        """The team's word is one like `/runner stop`; `/runner retry` answers it."""
+        try:
+            if not ended.by:
+                return self.hand_over(f"The team's queue gave it up. {ended.why}")
+            answer = f"Stopped by {code(ended.by)}, in the team's queue."
+            self.memory = self.memory._replace(is_paused=True, answer=answer)
+            return self.wait(Stage.PAUSED, "paused")
+        except StoppedError:
+            return _STOPPED
 
     def is_halted(self) -> bool:
         """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now."""
@@ -67,8 +83,8 @@ class IssueWork(IssueDesk):
 
     def _is_unwanted(self) -> bool:
         self.read()
-        is_merged = self.pull is not None and self.pull.is_merged
-        if not self.is_wanted() or is_merged or Stage.PAUSED in self.issue.labels:
+        is_over = self.pull is not None and not self.pull.is_open
+        if not self.is_wanted() or is_over or Stage.PAUSED in self.issue.labels:
             return True
         if self.memory.by and not self.forge.may_write(self.memory.by):
             return True
@@ -103,7 +119,8 @@ class IssueWork(IssueDesk):
 
     def _admit(self) -> str | None:
         """Begin, or begin anew, by somebody's label; None where it goes on."""
-        has_wish = self.builder.has_wish()
+        self.late = None
+        has_wish = bool(self.builder.read_wish())
         if not has_wish and is_part(self):
             return f"a part of #{self.issue.parent}"
         known = self.memory.label if has_wish or self.memory.ended else 0
@@ -111,27 +128,32 @@ class IssueWork(IssueDesk):
         if found.event is None:
             return "labelled by nobody who may push"
         if found.event.id == known:
-            is_merged = self.pull is not None and self.pull.is_merged
-            return end_issue(self) if is_merged or self.memory.ended else None
-        if found.why_not:
-            return self._refuse(found, "its text was changed by somebody who may not push")
+            is_over = self.pull is not None and not self.pull.is_open
+            if is_over or self.memory.ended:
+                return end_issue(self)
+            self.late = find_late(self, found.event)
+            return None
         parts = choose_parts(found.parts)
         wish = write_wish(self.issue, parts)
         if not wish:
             return self._refuse(replace(found, why_not=TOO_MUCH), "too much for one plan")
+        seen = [one.id for one in self.comments if one.created <= found.event.time]
+        if found.why_not:
+            self.late = compare_late(self, found, wish)
+            approval = find_approval(self)
+            if approval is None:
+                return self._refuse(found, "its text was changed by somebody who may not push")
+            seen.append(approval.comment)
         before = clear_before(self)
-        self.builder.keep_wish(wish)
-        said = [one.id for one in self.comments if one.created <= found.event.time]
-        self.memory = Memory(
-            seen=max([self.memory.seen, *said]),
-            reviewed=self.memory.reviewed,
-            moved=max(found.event.id, self.memory.moved),
+        moved = max(found.event.id, self.memory.moved)
+        self.memory = self.memory._replace(
+            seen=max([self.memory.seen, *seen]),
+            moved=moved,
             label=found.event.id,
             by=found.event.actor,
-            parts=",".join(str(one.number) for one in parts),
-            turn=self.memory.turn,
             before=before,
         )
+        begin_with(self, wish, parts)
         self.show(Stage.PLANNING)
         return None
 
@@ -143,9 +165,12 @@ class IssueWork(IssueDesk):
     def _go_on(self, facts: BuildFacts) -> str | None:
         if facts.is_busy:
             return _BUSY
-        if facts.draft is not None:
+        if facts.draft is not None and facts.is_planned:
             return self._review(facts.draft, facts)
-        if not facts.tasks:
+        if facts.draft is not None:
+            self.builder.withdraw(facts.draft, "the text of its issue is another one by now")
+            return None
+        if not facts.tasks or not facts.is_planned:
             return self._plan()
         if facts.tip != facts.head:
             if self.pull is not None and self.pull.is_open:
@@ -180,8 +205,8 @@ class IssueWork(IssueDesk):
         if is_asked and is_plain:
             return self._ask_reviewer(draft)
         links = self.find_links(facts)
-        said = write_status(Stage.PLAN_REVIEW, self.memory, facts.tasks, draft, unknown, links)
-        self.put(said, Stage.PLAN_REVIEW)
+        stage = Stage.PLAN_REVIEW
+        self.put(self.write(stage, facts.tasks, draft=draft, unknown=unknown, links=links), stage)
         return "a plan waits for a review"
 
     def _ask_reviewer(self, draft: DraftProposed) -> str | None:

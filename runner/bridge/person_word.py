@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.bridge.comment_text import fits_fence, write_history
 from runner.bridge.issue_desk import LIMIT, StoppedError
+from runner.bridge.late_text import approve_text, names_text
 from runner.bridge.moved_label import find_last_label, find_moved, read_moved
 from runner.bridge.review_word import find_review, read_wishes
 from runner.bridge.slash_commands import Verb
@@ -80,6 +81,7 @@ def _carry_out(desk: IssueDesk, command: SlashCommand) -> str:
 def _retry(desk: IssueDesk, who: str) -> str:
     if desk.memory.handed and desk.memory.revised >= LIMIT:
         return format_used_up(LIMIT, "revisions", desk.trigger)
+    desk.builder.resume(who)
     if Stage.PAUSED in desk.issue.labels:
         desk.forge.remove_label(desk.number, Stage.PAUSED)
     if desk.memory.handed:
@@ -92,6 +94,8 @@ def _retry(desk: IssueDesk, who: str) -> str:
 
 def _decide(desk: IssueDesk, command: SlashCommand) -> str:
     """Approve or refuse the plan that was named."""
+    if command.verb is Verb.APPROVE and names_text(desk, command):
+        return approve_text(desk, command)
     draft = desk.builder.look().draft
     if draft is None or not draft.digest.removeprefix("sha256:").startswith(command.digest):
         return f"No plan with the digest {command.digest[:12]} waits: read the one that does."

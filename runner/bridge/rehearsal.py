@@ -139,15 +139,15 @@ class RehearsedClone(IssueClone):
     """The clone as it is; what would change it, or start a command, is told and ends the round."""
 
     tell: Callable[[str], object] = str
-    _has_wish: bool = False
+    _wish: str = ""
 
-    def has_wish(self) -> bool:
-        """Whether the wish is remembered, or would be by now."""
-        return self._has_wish or super().has_wish()
+    def read_wish(self) -> str:
+        """What is remembered, or would be by now."""
+        return self._wish or super().read_wish()
 
     def keep_wish(self, text: str) -> None:
         """Only here."""
-        self._has_wish = bool(text)
+        self._wish = text
 
     def prepare(self, base: str) -> None:
         """Nothing: a clone is made with what needs it."""
@@ -156,6 +156,10 @@ class RehearsedClone(IssueClone):
         """Tell it."""
         del by
         self._go("approve", f"DRAFT-{draft.number}")
+
+    def withdraw(self, draft: DraftProposed, reason: str) -> None:
+        """Tell it."""
+        self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
         """Tell it."""

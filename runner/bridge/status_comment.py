@@ -104,8 +104,10 @@ def write_status(
     draft: DraftProposed | None = None,
     unknown: Sequence[str] = (),
     links: Links | None = None,
+    *,
+    late: str = "",
 ) -> str:
-    """The comment, without its marker."""
+    """The comment, without its marker; `late` is told of a text that waits."""
     links = links or Links()
     lines = [f"**runner**: {_HEADS[stage]}"]
     if links.all:
@@ -116,6 +118,8 @@ def write_status(
             lines += ["", "What went before:", "", fence(memory.history)]
     if memory.answer:
         lines += ["", memory.answer]
+    if late:
+        lines += ["", late]
     if rows:
         lines += ["", *_table(rows, links)]
     if draft is not None and stage is Stage.PLAN_REVIEW:

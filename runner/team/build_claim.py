@@ -73,18 +73,24 @@ class Beat:
 
 
 def claim_build(
-    store: Store, me: Claimer, on_end: Callable[[QueuedBuild], object] = lambda _: None
+    store: Store,
+    me: Claimer,
+    on_end: Callable[[QueuedBuild], object] = lambda _: None,
+    *,
+    build: str = "",
 ) -> QueuedBuild | None:
     """Take the next build; None where nothing waits for this worker. Raises StoreAwayError.
 
-    Builds that were lost too often, or are not wanted any more, are ended on the way, and told.
+    With `build` it is that one or none, whatever it waits for and asks for, and none while one of
+    higher priority waits that this worker could take. Builds that
+    were lost too often, or are not wanted any more, are ended on the way, and told.
     """
     for _ in range(_ROUNDS):
         try:
             with store.write() as connection:
                 bounds = list_standings(store, connection)
                 _let_wait(store, connection, bounds)
-                row = connection.execute(_claim(store, me, bounds)).mappings().one_or_none()
+                row = connection.execute(_claim(store, me, bounds, build)).mappings().one_or_none()
                 if row is None:
                     return None
                 made = of_row(row)
@@ -122,10 +128,10 @@ def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) 
         note_event(connection, row["id"], "build.released", {"why": why})
 
 
-def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _claim(store: Store, me: Claimer, bounds: Sequence[Standing], build: str = "") -> Any:
     """The one statement."""
     now = clock(store)
-    found = (_find_lapsed(now, me, bounds), _find_pending(now, me, bounds))
+    found = (_find_lapsed(now, me, bounds, build), _find_pending(now, me, bounds, build))
     had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
     return (
         builds.update()
@@ -135,6 +141,7 @@ def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
             token=builds.c.token + 1,
             attempts=builds.c.attempts + 1,
             spent=builds.c.spent + had,
+            waits="",
             worker=me.name,
             host=me.host,
             claimed_at=now,
@@ -144,7 +151,9 @@ def _claim(store: Store, me: Claimer, bounds: Sequence[Standing]) -> Any:
     )
 
 
-def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _find_lapsed(
+    now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing], build: str
+) -> Any:
     """A build whose worker was not heard of for too long."""
     one = builds.alias("lapsed")
     full = [
@@ -154,13 +163,16 @@ def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standi
     ]
     # By the store's clock alone: those of two machines may be minutes apart.
     said = select(one.c.id).where(
-        *(_is_running(one), one.c.lease_until < now, _fits(one, me)),
+        *(_is_running(one), one.c.lease_until < now),
+        one.c.id == build if build else _fits(one, me),
         or_(_is_hopeless(one), _is_free(one, full)),
     )
     return _take_first(said, one)
 
 
-def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing]) -> Any:
+def _find_pending(
+    now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing], build: str
+) -> Any:
     """A build that waits, and whose branch nobody builds."""
     full = [of.bound.scope for of in bounds if of.why]
     one, other = builds.alias("pending"), builds.alias("other")
@@ -169,13 +181,19 @@ def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Stand
     )
     said = select(one.c.id).where(
         one.c.state == literal_column("'PENDING'"),  # in words: by these the index is found
-        one.c.waits == "",
-        or_(one.c.free_at <= now, one.c.host == me.host),
         ~is_built,
-        _fits(one, me),
         _is_free(one, full),
     )
-    return _take_first(said, one)
+    if build:
+        before = builds.alias("before")
+        is_second = exists().where(
+            before.c.state == literal_column("'PENDING'"),
+            *(before.c.waits == "", before.c.free_at <= now),
+            *(before.c.priority > one.c.priority, _fits(before, me)),
+        )
+        return _take_first(said.where(one.c.id == build, ~is_second), one)
+    is_ready = or_(one.c.free_at <= now, one.c.host == me.host)
+    return _take_first(said.where(one.c.waits == "", is_ready, _fits(one, me)), one)
 
 
 def _take_first(said: Any, one: Any) -> Any:
@@ -219,6 +237,17 @@ def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | No
         return None
     _end(connection, made, state, note, "", by=made.cancelled_by)
     return replace(made, state=state, note=note)
+
+
+def find_newest_build(store: Store, repository: str, branch: str, tag: str) -> QueuedBuild | None:
+    """The newest of a branch that asks for a tag; None where there is none."""
+    said = builds.select().join(build_tags, build_tags.c.build == builds.c.id)
+    said = said.where(
+        builds.c.repository == repository, builds.c.branch == branch, build_tags.c.tag == tag
+    )
+    with store.read() as connection:
+        row = connection.execute(said.order_by(builds.c.id.desc()).limit(1)).mappings().first()
+        return None if row is None else of_row(row)
 
 
 # --- what only the holder writes ------------------------------------------------------

@@ -1,11 +1,11 @@
-"""The small forge, and workplaces of the stories."""
+"""The small forge, workplaces of the stories, and a team's store."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-for folder in (TESTS / "forge", TESTS / "stories"):
+for folder in (TESTS / "forge", TESTS / "stories", TESTS / "team"):
     sys.path.insert(0, str(folder))
 
 import pytest  # noqa: E402 - the folders come first

@@ -20,9 +20,10 @@ class FakeBuilder:
         self.verdicts = []
         self.stays, self.retired = "", []
         self.refused = []
+        self.planned, self.resumed = "", []
 
-    def has_wish(self):
-        return bool(self.wish)
+    def read_wish(self):
+        return self.wish
 
     def keep_wish(self, text):
         self.wish = text
@@ -34,7 +35,11 @@ class FakeBuilder:
             self.facts = replace(self.facts, head="base", tip="base")
 
     def look(self):
-        return self.facts
+        return replace(self.facts, is_planned=self.planned in ("", self.wish))
+
+    def withdraw(self, draft, reason):
+        self.done.append(f"withdraw {draft.number}")
+        self.facts = replace(self.facts, draft=None)
 
     def find_unknown_commands(self, draft):
         return self.unknown
@@ -47,6 +52,7 @@ class FakeBuilder:
         text = f"## TASK-008: Export {number}\n\n{reason}\n"
         digest = digest_of(text.encode())
         draft = DraftProposed(number, "TASK-GRAPH.md", text, digest, ("TASK-008",), self.wish)
+        self.planned = self.wish
         self.facts = replace(self.facts, draft=draft, drafts=number)
         self.done.append(f"draft {number}")
         return Ended(3, "")
@@ -86,10 +92,13 @@ class FakeBuilder:
         self.facts = replace(self.facts, proven=self.facts.head)
         return Ended(0, "", {"head": self.facts.head})
 
+    def resume(self, by):
+        self.resumed.append(by)
+
     def clear_branch(self):
         self.done.append("clear")
         return self.stays
 
     def retire(self):
         self.retired.append(self.facts)
-        self.wish, self.facts, self.ready = "", BuildFacts(), False
+        self.wish, self.facts, self.ready, self.planned = "", BuildFacts(), False, ""

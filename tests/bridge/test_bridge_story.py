@@ -135,3 +135,68 @@ def test_without_a_token_a_drafter_or_trust_nothing_begins(shop, monkeypatch):
     assert ended.code == 3
     assert "no agent or model is there to draft" in ended.err
     assert shop.forge.comments_of(number) == []
+
+
+def test_a_text_that_changed_later_waits_with_its_difference_and_is_planned_once_approved(shop):
+    number = shop.request()
+    assert "a plan waits for a review" in shop.round()[1]
+    shop.forge.edit_issue("eve", number, body="as TSV")
+    assert "a plan waits for a review" in shop.round()[1]
+    assert "\n-as CSV\n+as TSV\n" in shop.status(number)
+    assert "as TSV" not in shop.asked("draft")
+    digest = shop.status(number).partition("/runner approve ")[2][:12]
+    shop.forge.comment("ada", number, f"/runner approve {digest}")
+    assert "a plan waits for a review" in shop.round()[1]
+    assert "as TSV" in shop.asked("draft")
+    assert "```diff" not in shop.status(number)
+    shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
+    assert "a pull request waits for a review" in shop.round()[1]
+
+
+TWO = """\
+~~~~markdown draft
+## TASK-008: Export bookings as CSV
+
+- Output files: `export.py`, `test_export.py`
+- Test contracts:
+  - TC-008 (unit): `python3 -m unittest -q test_export`
+
+Write it plainly.
+
+## TASK-009: Say how it is used
+
+- Depends on: TASK-008
+- Output files: `usage.py`
+- Test contracts:
+  - TC-009 (unit): `python3 -c 'import usage'`
+
+Write it plainly.
+~~~~
+"""
+EACH = "if os.environ['RUNNER_TASK'] == 'TASK-009':\n    Path('usage.py').write_text('U = 1\\n')\n"
+
+
+def test_each_task_is_committed_and_pushed_and_the_pull_request_comes_last(shop):
+    shop.says(TWO)
+    building = "".join(f"    {line}\n" for line in BUILD.splitlines())
+    shop.builds(f"{EACH}else:\n{building}")
+    number = shop.request()
+    shop.round()
+    shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
+    log = (f"--git-dir={shop.forge.bare}", "log", "--format=%s")
+    there = []
+
+    def heard(method, path, _):
+        if method != "GET":
+            lines = shop.workplace.git(*log, f"main..runner/{number}").splitlines()
+            there.append((path.rpartition("/")[2], sum("feat(TASK-" in one for one in lines)))
+
+    shop.forge.before = heard
+    code, said = shop.round()
+    assert code == 0, said
+    status = [at for at, (what, _) in enumerate(there) if len(what) == 40]
+    (opened,) = [at for at, (what, _) in enumerate(there) if what == "pulls"]
+    assert status
+    assert max(status) < opened, "its head is proven before it is proposed"
+    assert there[opened] == ("pulls", 2)
+    assert {count for what, count in there if what == "comments"} <= {0}, "told before it is built"

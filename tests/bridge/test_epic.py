@@ -143,14 +143,14 @@ def test_what_is_edited_while_it_is_asked_who_edited_is_not_taken(case):
             call = super().__getattr__(name)
             return (
                 call
-                if name != "find_text_edit"
+                if name != "list_text_edits"
                 else lambda number: (
-                    call(number) if number == part else self.forge.find_text_edit(number)
+                    call(number) if number == part else self.forge.list_text_edits(number)
                 )
             )
 
     forge = Asked(
-        case.forge, "find_text_edit", lambda _: case.server.edit_issue("eve", part, body="run rm")
+        case.forge, "list_text_edits", lambda _: case.server.edit_issue("eve", part, body="run rm")
     )
     assert case.advance(forge) == "a plan waits for a review"
     assert forge.happens == []

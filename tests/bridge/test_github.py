@@ -66,10 +66,12 @@ def test_what_an_issue_says_is_read_whole(server, forge):
     assert forge.load_issue(number) == issue
     (event,) = forge.list_label_events(number)
     assert (event.label, event.actor) == ("runner", "ada")
-    assert forge.find_text_edit(number) is None
+    assert forge.list_text_edits(number) == []
     server.edit_issue("eve", number, title="Else", body="else")
-    assert forge.find_text_edit(number).editor == "eve"
-    assert [one.label for one in forge.list_label_events(number)] == ["runner", ""]
+    texts = [(one.editor, one.text) for one in forge.list_text_edits(number)]
+    assert texts == [("eve", "as CSV"), ("eve", "else")]
+    events = forge.list_label_events(number)
+    assert [(one.label, one.title) for one in events] == [("runner", ""), ("", "Export")]
     assert forge.find_login() == "runner-bot"
     assert forge.find_default_branch() == "main"
 

@@ -41,3 +41,18 @@ def test_the_same_words_to_two_tasks_are_asked_of_both(workplace, tmp_path):
     plan = (place.clone.place / "TASK-GRAPH.md").read_text()
     first, second = plan.split("TASK-008: Yours")
     assert (first.count(wish), second.count(wish)) == (1, 1)
+
+
+def test_a_plan_of_another_text_is_told_from_one_of_this(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    assert place.clone.look().is_planned
+    digest = "sha256:" + "a" * 64
+    with Journal.open(find_journal(place.clone.folder), run="a") as journal:
+        ours = DraftProposed(1, "TASK-GRAPH.md", "text", digest, (), "# Export", "issue.md")
+        journal.append(ours)
+        journal.append(DraftProposed(2, "TASK-GRAPH.md", "text", digest, (), "a wish by hand"))
+    assert place.clone.look().is_planned
+    place.clone.keep_wish("# Import")
+    assert not place.clone.look().is_planned
+    place.clone.withdraw(ours, "another text")
+    assert [one.number for one in place.clone._open().state().open_drafts] == [2]

@@ -77,7 +77,7 @@ def test_a_pull_request_that_was_closed_does_not_count_when_it_is_asked_for_agai
     case.label().advance()
     case.approve()
     case.server.close_issue("ada", case.server.pulls[0]["number"])
-    assert case.advance() == "waits for a person"
+    assert case.advance() == "closed unmerged"
     case.server.unlabel("ada", case.number, "runner")
     if is_seen:
         assert case.advance() == "not asked for"
@@ -86,6 +86,23 @@ def test_a_pull_request_that_was_closed_does_not_count_when_it_is_asked_for_agai
     assert len(case.builder.retired) == 1
     assert case.approve() == "a pull request waits for a review"
     assert len(case.server.pulls) == 2
+
+
+def test_closed_unmerged_labels_and_branch_are_cleaned_up(case):
+    case.label().advance()
+    case.approve()
+    case.server.close_issue("eve", case.server.pulls[0]["number"])
+    assert case.make_work().is_halted()
+    for _ in "ab":
+        assert case.advance() == "closed unmerged"
+    assert case.server.issues[case.number]["state"] == "open"
+    assert case.labels == set()
+    assert case.builder.done.count("clear") == 1
+    assert len(case.builder.retired) == 1
+    assert "It is closed unmerged. Put the label `runner` on again" in case.status
+    case.say("/runner retry")
+    assert case.advance() == "closed unmerged"
+    assert case.builder.done.count("draft 1") == 1
 
 
 def test_a_branch_that_stays_is_told_of(case):

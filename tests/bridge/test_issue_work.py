@@ -243,14 +243,6 @@ def test_a_push_of_somebody_is_not_built_over_and_closes_nothing(case):
     assert case.server.pulls[0]["body"].startswith(f"For issue {case.number}; its head is not")
 
 
-def test_closed_unmerged_it_is_handed_over(case):
-    case.label().advance()
-    case.approve()
-    case.server.close_issue("ada", case.server.pulls[0]["number"])
-    assert case.advance() == "waits for a person"
-    assert "closed without being merged" in case.status
-
-
 def test_without_a_review_only_known_commands_go_on_alone(case):
     case.mode = ReviewMode.OFF
     assert case.label().advance() == "a plan waits for a review"

@@ -153,9 +153,11 @@ class ForgeServer:
         with self._lock:
             issue = self.issues[number]
             if body is not None:
+                first = (issue["created_at"], issue["user"], issue["body"])
                 issue["body"] = body
                 issue["updated_at"] = self._tick()
-                self.edits[number] = (issue["updated_at"], editor)
+                kept = self.edits.setdefault(number, [first])
+                kept.append((issue["updated_at"], editor, body))
             if title is not None:
                 rename = {"from": issue["title"], "to": title}
                 issue["title"] = title
@@ -642,9 +644,14 @@ class ForgeServer:
     def _edited(self, asked):
         if f"{asked['owner']}/{asked['name']}" != self.name or asked["number"] not in self.issues:
             raise RefusalError(404, "Not Found")
-        time, editor = self.edits.get(asked["number"], (None, None))
-        who = {"login": editor} if editor else None
-        return {"data": {"repository": {"issue": {"lastEditedAt": time, "editor": who}}}}
+        kept = self.edits.get(asked["number"], [])
+        nodes = [
+            {"editedAt": time, "editor": {"login": who} if who else None, "diff": text}
+            for time, who, text in reversed(kept)  # the newest first, and no more than was asked
+        ][:100]
+        last = nodes[0] if nodes else {"editedAt": None, "editor": None}
+        said = {"lastEditedAt": last["editedAt"], "editor": last["editor"]}
+        return {"data": {"repository": {"issue": {**said, "userContentEdits": {"nodes": nodes}}}}}
 
     def _permission(self, login):
         role = self.people.get(login)

@@ -186,7 +186,21 @@ PERMISSION = record(
 MISTAKE = record(("errors",), message=TEXT, documentation_url=TEXT, errors={"type": "array"})
 EDITED = record(
     data=record(
-        repository=record(issue=record(lastEditedAt=maybe(TIME), editor=maybe(record(login=TEXT))))
+        repository=record(
+            issue=record(
+                lastEditedAt=maybe(TIME),
+                editor=maybe(record(login=TEXT)),
+                userContentEdits=maybe(
+                    record(
+                        nodes=listed(
+                            record(
+                                editedAt=TIME, editor=maybe(record(login=TEXT)), diff=maybe(TEXT)
+                            )
+                        )
+                    )
+                ),
+            )
+        )
     )
 )
 ISSUES, COMMENTS, EVENTS, PULLS, STATUSES, LABELS, REVIEWS, LINE_COMMENTS = map(

@@ -105,9 +105,7 @@ def reject_draft(
         )
     if one.digest in project.state().approved_drafts and _stands(project, one):
         raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
-    with open_journal(project) as journal:
-        word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by="person")
-        journal.append(word, durable=True)
+    decline_draft(project, named, reason)
     if one.imported:
         return redraft_import(project, one, reason, observer, asker)
     own = one.plan if one.plan != Target.of(project).path else ""
@@ -119,6 +117,14 @@ def reject_draft(
         observer,
         asker,
     )
+
+
+def decline_draft(project: Project, named: str, reason: str, by: str = "person") -> None:
+    """Have it wait no more. Raises RunnerError where it does not wait."""
+    one = find_draft(project, named)
+    with open_journal(project) as journal:
+        word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by=by)
+        journal.append(word, durable=True)
 
 
 def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftProposed | None:

@@ -71,14 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Serve one repository. Raises RunnerError, exit 6 where another bridge does."""
-    token = next(
-        (environ[name] for name in issue_clone.TOKEN_NAMES if environ.get(name)), ""
-    ).strip()
-    if not token:
-        raise RunnerError(
-            "there is no token for the forge",
-            hint="GH_TOKEN=… runner bridge …; docs/bridge.md lists the rights that it needs",
-        )
+    token = issue_clone.read_token(environ)
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     api = given.api or environ.get("GITHUB_API_URL") or github.DEFAULT_API
     name = given.repo or _find_repository(project, given.remote)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from runner.commands.team.team_store import add_store_flags, open_team, read_settings
@@ -16,13 +17,16 @@ from runner.text.display import display
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from types import FrameType
 
+    from runner.bridge import team_turn
     from runner.team import worker_round
     from runner.team.build_queue import QueuedBuild
     from runner.team.build_work import WorkEnd
     from runner.team.worker_round import TeamWorker
 else:
+    team_turn = lazy_module("runner.bridge.team_turn")
     worker_round = lazy_module("runner.team.worker_round")
 
 EXAMPLES = """\
@@ -34,6 +38,8 @@ examples:
   runner worker --trust                   until it is ended
   runner worker --trust --tags gpu,big    also for builds that ask for these
   runner worker --trust --until-idle      until nothing waits any more
+  GH_TOKEN=… runner worker --trust --bridge acme/shop
+                                          in a clone of it: its issues, too (docs/bridge.md)
 """
 
 
@@ -42,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--trust", action="store_true", help="run the commands of all registered repositories")
     add("--tags", default="", metavar="A,B", help="what this machine offers")
+    add("--bridge", default="", metavar="OWNER/NAME", help="serve the issues of this clone, too")
     add("--once", action="store_true", help="end after one build, or where none waits")
     add("--until-idle", action="store_true", help="end where none waits")
     add_store_flags(parser)
@@ -67,8 +74,13 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         interrupted = _end_with_signal(worker)
         if not (given.once or given.until_idle):
             tell(f"{worker.me.name} works for {store.shown}")
-        worker.serve()
+        with _serve_beside(worker, given.bridge):
+            worker.serve()
     return ExitCode.INTERRUPTED if interrupted.is_set() else ExitCode.OK
+
+
+def _serve_beside(worker: TeamWorker, name: str) -> AbstractContextManager[None]:
+    return team_turn.serve_beside(worker, name) if name else nullcontext()
 
 
 def _print(line: str) -> None:
