@@ -11,11 +11,13 @@ import time
 import warnings
 from contextlib import contextmanager
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 from writes_builders import a_change, put
 
 from runner.model import digest_of
+from runner.writes import bandit_scan
 from runner.writes.bandit_scan import longest
 from runner.writes.sast import (
     SAST_FINDINGS,
@@ -251,3 +253,13 @@ def test_a_rule_that_another_package_registers_is_not_run(tmp_path):
         check=True,
     )
     assert said.stdout == ""
+
+
+@pytest.mark.parametrize("kind", ["bandit.plugins", "bandit.blacklists"])
+def test_bandits_own_rules_are_found_where_it_was_installed_in_another_way(
+    tmp_path, monkeypatch, kind
+):
+    beside = sorted(bandit_scan._registered(kind))
+    elsewhere = SimpleNamespace(origin=str(tmp_path / "bandit" / "__init__.py"))
+    monkeypatch.setattr(bandit_scan, "find_spec", lambda _: elsewhere)
+    assert sorted(bandit_scan._registered(kind)) == beside != []
