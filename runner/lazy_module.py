@@ -16,8 +16,15 @@ puts into it is what is used.
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class LazyModule:
@@ -51,3 +58,65 @@ class LazyModule:
 def lazy_module(name: str) -> LazyModule:
     """The module of this full name, loaded at its first use."""
     return LazyModule(name)
+
+
+def name_package(name: str, *parts: str) -> None:
+    """Have modules of a package be imported without the package's own start, which may load all.
+
+    The package is there for the import system. What is asked of it is looked for in `parts`, some
+    of its modules; for what they do not have its start runs. Raises ImportError where it is not
+    installed.
+    """
+    if name in sys.modules:
+        return
+    found = find_spec(name)
+    if found is None or found.loader is None:
+        raise ImportError(name)
+    package, loader = module_from_spec(found), found.loader
+
+    def find(asked: str) -> Any:
+        if asked.startswith("__") and asked != "__version__":
+            raise AttributeError(asked)
+        for part in parts:
+            held = vars(import_module(f"{name}.{part}"))
+            if asked in held:
+                return held[asked]
+        vars(package).pop("__getattr__", None)
+        loader.exec_module(package)
+        return getattr(package, asked)
+
+    vars(package)["__getattr__"] = find
+    sys.modules[name] = package
+
+
+@contextmanager
+def put_off(*names: str) -> Iterator[None]:
+    """Whoever imports one of these meanwhile gets what loads it when something of it is used.
+
+    For foreign modules that import what they do not use for us. What is loaded already stays.
+    """
+    given = {name: _stand_in(name) for name in names if name not in sys.modules}
+    sys.modules.update(given)
+    try:
+        yield
+    finally:
+        for name, stand_in in given.items():
+            _make_room(name, stand_in)
+
+
+def _stand_in(name: str) -> ModuleType:
+    stand_in = ModuleType(name)
+
+    def find(asked: str) -> Any:
+        if asked.startswith("__") and asked != "__path__":
+            raise AttributeError(asked)
+        _make_room(name, stand_in)
+        return getattr(import_module(name), asked)
+
+    vars(stand_in)["__getattr__"] = find
+    return stand_in
+
+
+def _make_room(name: str, stand_in: ModuleType) -> None:
+    if sys.modules.get(name) is stand_in:
+        sys.modules.pop(name, None)

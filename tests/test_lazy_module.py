@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from runner.lazy_module import lazy_module
+from runner.lazy_module import lazy_module, name_package, put_off
 
 SLOW = """
 import time
@@ -93,3 +93,47 @@ def test_commands_say_at_their_top_what_they_load_later():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False svg True\n"
+
+
+def test_a_module_that_is_put_off_is_there_for_who_imports_it_and_loads_at_its_first_use(slow):
+    with put_off(slow):
+        import slow_to_load as early
+
+        with pytest.raises(AttributeError):
+            _ = early.__version__
+        assert not hasattr(sys.modules[slow], "__file__")
+        from slow_to_load import BEFORE
+
+        assert (BEFORE, early.AFTER) == (1, 2)
+        assert sys.modules[slow] is not early
+    assert sys.modules[slow].AFTER == early.AFTER == 2
+
+
+def test_what_nobody_used_is_gone_after_it_was_put_off(slow):
+    with put_off(slow):
+        import slow_to_load as late
+    assert slow not in sys.modules
+    assert late.AFTER == 2
+    loaded = sys.modules[slow]
+    with put_off(slow):
+        assert sys.modules[slow] is loaded
+
+
+def test_a_package_that_is_named_starts_when_something_of_it_is_asked_for(tmp_path, monkeypatch):
+    package = tmp_path / "heavy_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("__version__ = '3'\nALL = 'started'\n")
+    (package / "words.py").write_text("WORD = 'word'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name_package("heavy_package", "words")
+    import heavy_package
+    from heavy_package.words import WORD
+
+    assert heavy_package.WORD == WORD == "word"
+    assert "ALL" not in vars(heavy_package)
+    assert heavy_package.__version__ == "3"
+    assert heavy_package.ALL == "started"
+    with pytest.raises(AttributeError):
+        _ = heavy_package.nothing
+    with pytest.raises(ImportError, match="no_such_package"):
+        name_package("no_such_package")

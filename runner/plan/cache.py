@@ -13,6 +13,8 @@ import json
 import os
 import zlib
 from dataclasses import replace
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import runner
@@ -36,7 +38,7 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from runner.plan import document, markdown, plain_sections
@@ -317,13 +319,23 @@ def encode_section(section: Section) -> list[Any]:
 
 def _plain_task(task: Task, first: int) -> dict[str, object]:
     """The fields of a task that differ from the default."""
-    usual = usual_values(Task)
-    given = {name: getattr(task, name) for name in usual if name not in _OF_OUTLINE}
-    own = {name: value for name, value in given.items() if value != usual[name]}
+    names, usual, values = _kept_fields()
+    own = {
+        name: value
+        for name, value, default in zip(names, values(task), usual, strict=True)
+        if value is not default and value != default
+    }
     for name in _PLACED:
         if name in own:
             own[name] = _move(own[name], -first)
     return {name: _ROWS.to_json(value) for name, value in own.items()}
+
+
+@cache
+def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
+    """Names and defaults of the fields that a row may have, and what gives a task's own."""
+    usual = {name: value for name, value in usual_values(Task).items() if name not in _OF_OUTLINE}
+    return tuple(usual), tuple(usual.values()), attrgetter(*usual)
 
 
 def section_from(row: object, found: Found, path: str) -> Section | None:

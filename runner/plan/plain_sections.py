@@ -16,7 +16,7 @@ from runner.plan import proofs
 from runner.plan.body import Body, read_fence
 from runner.plan.fields import box_end, plain_field
 from runner.plan.inline import EMPTY_WORDS, literal
-from runner.plan.scanner import task_lines
+from runner.plan.scanner import lines_of_plain
 from runner.plan.schema import READERS, Surroundings
 from runner.plan.sections import Section, make_task
 from runner.plan.source import Run, text_of
@@ -24,12 +24,11 @@ from runner.plan.values import BadValueError
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from runner.model import Task
     from runner.plan.fields import Field
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.scanner import TaskLines
     from runner.plan.status import StatusSpan
 
 _BELOW = regex(
@@ -45,20 +44,18 @@ def read_plain(data: bytes, found: Found) -> Section | None:
     """A section that was scanned, as the reader of sections gives it; None where it is asked."""
     if not found.tasks:
         return _section(found, (), ())
-    lines = task_lines(data, found.start)
-    if lines is None:
-        return None
+    fields, at, below = lines_of_plain(data, found.start)
     light, first = found.tasks[0], found.first_line
     body = Body()
-    begin = first + data.count(b"\n", found.start, lines.below)
-    if not _read_below(body, text_of(data[lines.below : lines.end]), begin):
+    begin = first + data.count(b"\n", found.start, below)
+    if not _read_below(body, text_of(data[below : found.end]), begin):
         return None
     try:
-        head = data.count(b"\n", found.start, lines.first)
-        values = _values(data, lines, light, first, head)
+        head = data.count(b"\n", found.start, at)
+        values = _values(fields, data[at:below], light, first, head)
     except BadValueError:
         return None
-    task = make_task(lines.id, lines.title, first, body, values)
+    task = make_task(light.id, light.title, first, body, values)
     return _section(found, (task,), (light.span,))
 
 
@@ -80,10 +77,10 @@ def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...
 # --- fields ---------------------------------------------------------------------------
 
 
-def plain_fields(data: bytes, lines: TaskLines, line: int) -> list[Field]:
-    """The fields of a plain task; `line` is that of the first, from 0 in the section."""
+def plain_fields(written: bytes, line: int) -> list[Field]:
+    """The fields of a plain task as they are written, the first on `line` from 0 in the section."""
     heads: list[tuple[Run, list[Run]]] = []
-    text = data[lines.first : lines.below].decode().removesuffix("\n")
+    text = written.decode().removesuffix("\n")
     for at, said in enumerate(text.split("\n"), line):
         if said.startswith("  - "):
             heads[-1][1].append(Run(said[4:].strip(), at, 4))
@@ -93,7 +90,7 @@ def plain_fields(data: bytes, lines: TaskLines, line: int) -> list[Field]:
 
 
 def _values(
-    data: bytes, lines: TaskLines, light: OutlineTask, first_line: int, first: int
+    said_by: Mapping[str, bytes], written: bytes, light: OutlineTask, first_line: int, first: int
 ) -> dict[str, object]:
     """The typed values by key; `first` is the line of the first field, from 0 in the section.
 
@@ -108,7 +105,7 @@ def _values(
     values: dict[str, object] = {}
     fields: dict[str, Field] = {}
     around, line = Surroundings((), first_line), first_line + first
-    for key, said in lines.fields.items():
+    for key, said in said_by.items():
         if key in known:
             values[key] = known[key]
         elif key == "acceptance":
@@ -116,7 +113,7 @@ def _values(
         elif key == "test_contracts":
             values[key] = tuple(_tests(said.decode(), line))
         else:
-            fields = fields or {one.key: one for one in plain_fields(data, lines, first)}
+            fields = fields or {one.key: one for one in plain_fields(written, first)}
             values[key] = READERS[key](fields[key], around)
             if key == "contracts":
                 values["no_contracts"] = proofs.no_contracts(fields[key])

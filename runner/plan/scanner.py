@@ -211,6 +211,24 @@ def task_lines(data: bytes, start: int) -> TaskLines | None:
     return TaskLines(head["id"].decode(), title, level, fields, value, head.end(), at, end)
 
 
+def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]:
+    """Of a task that was scanned: what its fields say, and where they begin and end.
+
+    Nothing is asked of their form again, which is most of what `task_lines` costs. Raises
+    ValueError for a section that cannot have been scanned.
+    """
+    head = _HEAD.match(data, start)
+    if head is None:
+        raise ValueError("no plain task begins there")
+    at = first = head.end()
+    fields: dict[str, bytes] = {}
+    while (match := _FIELD.match(data, at)) is not None:
+        name, said, below = match.groups()
+        fields[_key_of(name)] = b"%b\n%b" % (said, below)
+        at = match.end()
+    return fields, first, at
+
+
 def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> Scanned | None:
     """What stands before a task: a heading that is none and prose, up to the next heading."""
     match = _CHAPTER.match(data, start)

@@ -71,9 +71,8 @@ class Places:
         """The fields of the section whose heading is on `line`; their lines count from it."""
         start = self._starts[line - 1]
         if self._may_scan and (lines := task_lines(self._data, start)):
-            return tuple(
-                plain_fields(self._data, lines, self._data.count(b"\n", start, lines.first))
-            )
+            head = self._data.count(b"\n", start, lines.first)
+            return tuple(plain_fields(self._data[lines.first : lines.below], head))
         piece = piece_at(self._data, start, line, self._cuts)
         below = piece.nodes[1:]
         stop = next((at for at, node in enumerate(below) if node.kind is Kind.HEADING), len(below))

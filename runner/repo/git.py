@@ -11,7 +11,6 @@ import signal
 import sys
 from contextlib import suppress
 from dataclasses import field, replace
-from importlib.util import find_spec, module_from_spec
 from shutil import which
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -19,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import name_package
 from runner.repo import safe_config
 
 if TYPE_CHECKING:
@@ -303,34 +303,24 @@ def _stranger() -> Stranger:
         # Two threads that import it at once: the second would find the package named and not
         # loaded.
         with _LOADING:
-            _name_package()
+            _name_packages()
             from git.cmd import Git as Stranger
     except ImportError as error:
         raise RunnerError("git is not installed", hint="install git") from error
     return Stranger()
 
 
-def _name_package() -> None:
-    """Have `git.cmd` be imported alone: GitPython's own start asks `git version` twice.
+def _name_packages() -> None:
+    """Have `git.cmd` be imported alone.
 
-    The package is there for the import system; the rest of it runs as soon as anybody asks for it.
+    GitPython's own start asks `git version` twice, gitdb's loads what reads packs.
     """
     if "git" in sys.modules:
         return
-    found = find_spec("git")
-    if found is None or found.loader is None or which("git") is None:
+    if which("git") is None:
         raise ImportError("neither can be missing: GitPython and git")
-    package, loader = module_from_spec(found), found.loader
-
-    def run_all(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        del vars(package)["__getattr__"]
-        loader.exec_module(package)
-        return getattr(package, name)
-
-    vars(package)["__getattr__"] = run_all
-    sys.modules["git"] = package
+    name_package("git")
+    name_package("gitdb")
 
 
 # --- disk error -----------------------------------------------------------------------

@@ -15,15 +15,20 @@ import ast
 import io
 import logging
 import re
+import sys
 import threading
 import time
 import warnings
+from configparser import ConfigParser
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from runner.lazy_module import LazyModule, lazy_module
+from runner.lazy_module import lazy_module, name_package, put_off
 from runner.text.syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
 from runner.writes.sast_report import Issue
@@ -169,28 +174,67 @@ def _load_bandit() -> tuple[Any, Any]:
     logging.getLogger("bandit").propagate = False
     said = warnings.formatwarning
     try:
-        with no_warnings(), _no_progress_bars():
+        name_package("bandit", "core.constants", "core.issue", "core.test_properties")
+        # What it imports for settings and reports of its own that nothing here reads or shows.
+        with no_warnings(), put_off("rich.progress", "yaml"), _own_rules_alone():
             return _make_bounded_visitor(), test_set.BanditTestSet(config.BanditConfig())
     finally:
         warnings.formatwarning = said  # bandit replaces it for the whole process
 
 
 @contextmanager
-def _no_progress_bars() -> Iterator[None]:
-    """Keep bandit from loading rich's progress bars: 60 modules for what nothing here shows.
+def _own_rules_alone() -> Iterator[None]:
+    """Let bandit find the rules that it comes with, and nothing else that is installed.
 
-    Its manager says `from rich import progress`, which takes what is there by that name; whoever
-    asks for the bars meanwhile gets them.
+    stevedore reads the entry points of every package; a rule of another one would run in this
+    process unasked, and where we are installed beside a project, so could the project's own.
     """
-    rich: Any = import_module("rich")
-    bars = LazyModule("rich.progress")
-    if not hasattr(rich, "progress"):
-        rich.progress = bars
+    stand_in = ModuleType("stevedore")
+    vars(stand_in)["extension"] = SimpleNamespace(ExtensionManager=_Extensions)
+    true = sys.modules.get("stevedore")
+    sys.modules["stevedore"] = stand_in
     try:
         yield
     finally:
-        if vars(rich).get("progress") is bars:
-            del rich.progress
+        if true is None:
+            del sys.modules["stevedore"]
+        else:
+            sys.modules["stevedore"] = true
+
+
+class _Extensions(list[SimpleNamespace]):
+    """In the place of stevedore's manager: what bandit registers of one kind; no report formats."""
+
+    def __init__(self, namespace: str, **_asked: object) -> None:
+        super().__init__()
+        if namespace != "bandit.formatters":
+            self.extend(
+                SimpleNamespace(name=name, plugin=getattr(import_module(module), function))
+                for name, module, function in _registered(namespace)
+            )
+
+    def names(self) -> list[str]:
+        """As stevedore's manager tells them."""
+        return [one.name for one in self]
+
+
+def _registered(namespace: str) -> Iterator[tuple[str, str, str]]:
+    """Name, module and function of each extension that bandit's own distribution registers."""
+    found = find_spec("bandit")
+    if found is None or found.origin is None:
+        raise ImportError("bandit")
+    texts = list(Path(found.origin).parents[1].glob("bandit-*.dist-info/entry_points.txt"))
+    if len(texts) == 1:  # without `importlib.metadata`: it loads what reads mail and archives
+        parser = ConfigParser(delimiters="=", interpolation=None)
+        parser.optionxform = str  # type: ignore[assignment,method-assign] # as it documents
+        parser.read_string(texts[0].read_text())
+        rows = dict(parser[namespace])
+    else:
+        points = import_module("importlib.metadata").distribution("bandit").entry_points
+        rows = {one.name: one.value for one in points if one.group == namespace}
+    for name, value in rows.items():
+        module, _, function = value.partition(":")
+        yield name, module.strip(), function.strip()
 
 
 def _make_bounded_visitor() -> Any:

@@ -241,7 +241,8 @@ def assert_same_fields(data: bytes, offset: int, read):
     lines = task_lines(data, offset)
     assert lines is not None
     first = data.count(b"\n", offset, lines.first)
-    assert plain_fields(data, lines, first) == read_body(nodes[1:], source).fields, source.text
+    written = data[lines.first : lines.below]
+    assert plain_fields(written, first) == read_body(nodes[1:], source).fields, source.text
 
 
 def assert_scanned_as_read(data: bytes) -> int:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import time
 import warnings
 from contextlib import contextmanager
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 from writes_builders import a_change, put
 
 from runner.model import digest_of
+from runner.writes import bandit_scan
 from runner.writes.bandit_scan import longest
 from runner.writes.sast import (
     SAST_FINDINGS,
@@ -199,21 +202,64 @@ def test_importing_this_room_loads_no_scanner():
     assert said.stdout == b"[]\n"
 
 
-_NO_BARS = """
+_ITS_OWN_RULES = """
 import sys
-from runner.writes.bandit_scan import scan
-found = scan(b"import pickle\\neval(input())\\n", "a.py", seconds=1.0)
+from runner.writes import bandit_scan
+found = bandit_scan.scan(b"import pickle\\neval(input())\\n", "a.py", seconds=1.0)
 assert "B403" in {one.rule for one in found}, found
-assert "rich.progress" not in sys.modules
-import rich
-assert not hasattr(rich, "progress")
+unused = {"rich.progress", "yaml", "stevedore", "email", "importlib.metadata", "xml.etree"}
+print(sorted(unused & set(sys.modules)))
 from rich import progress
+import bandit, yaml
 assert progress.track([1]) and sys.modules["rich.progress"] is progress
-print(len([one for one in sys.modules if one.partition(".")[0] == "rich"]))
+assert yaml.safe_load("a: 1") == {"a": 1} and bandit.__version__ and bandit.Issue
+tests = bandit_scan._bandit()[1]
+"""
+_ALL_RULES = """
+from bandit.core import config, test_set
+tests = test_set.BanditTestSet(config.BanditConfig())
+"""
+_NAMED = """
+print({kind: sorted((test._test_id, test.__name__) for test in each)
+       for kind, each in sorted(tests.tests.items())})
 """
 
 
-def test_a_scan_loads_no_progress_bars_and_leaves_them_to_whoever_wants_some():
-    argv = [sys.executable, "-c", _NO_BARS]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_a_scan_knows_every_rule_of_bandit_and_loads_nothing_that_only_reports_and_settings_use():
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program + _NAMED], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for program in (_ITS_OWN_RULES, _ALL_RULES)
+    ]
+    assert said[0] == ["[]", *said[1]]
+
+
+def test_a_rule_that_another_package_registers_is_not_run(tmp_path):
+    """Beside a project that is installed, it would be the project that judges itself."""
+    put(
+        tmp_path,
+        {
+            "theirs-1.0.dist-info/METADATA": b"Name: theirs\nVersion: 1.0\n",
+            "theirs-1.0.dist-info/entry_points.txt": b"[bandit.plugins]\nmine = theirs:rule\n",
+            "theirs.py": b"print('theirs ran')\n",
+        },
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", "from runner.writes import bandit_scan; bandit_scan.warm_up()"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout == ""
+
+
+@pytest.mark.parametrize("kind", ["bandit.plugins", "bandit.blacklists"])
+def test_bandits_own_rules_are_found_where_it_was_installed_in_another_way(
+    tmp_path, monkeypatch, kind
+):
+    beside = sorted(bandit_scan._registered(kind))
+    elsewhere = SimpleNamespace(origin=str(tmp_path / "bandit" / "__init__.py"))
+    monkeypatch.setattr(bandit_scan, "find_spec", lambda _: elsewhere)
+    assert sorted(bandit_scan._registered(kind)) == beside != []
