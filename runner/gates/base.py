@@ -10,6 +10,7 @@ from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Verdict
+from runner.model.work import CUT_OFF
 from runner.plan.shell.exit_status import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
@@ -209,11 +210,8 @@ class GateContext:
 
 def command_limits(task: Task, settings: Settings) -> Limits:
     """How long a command of this task may run, and how much it may use."""
-    limits = Limits(
-        soft=settings.soft_seconds,
-        idle=settings.idle_seconds,
-        hard=task.timeout or settings.hard_seconds,
-    )
+    hard = task.timeout or settings.hard_seconds
+    limits = Limits(soft=settings.soft_seconds, idle=settings.idle_seconds, hard=hard, queue=hard)
     return apply_bounds(limits, settings, task.uses)
 
 
@@ -226,17 +224,20 @@ def proof_of(
     check: Check, ran: Ran, bench: GateContext, counts: tuple[tuple[str, int], ...]
 ) -> Proof:
     """What is kept of one run, whichever way it ended."""
+    passed = ran.exit == 0 and ran.ended is Ended.EXITED
     return Proof(
         id=check.id,
         kind=check.kind,
         command=redact(check.command),
-        verdict=Verdict.PASS if ran.exit == 0 and ran.ended is Ended.EXITED else Verdict.FAIL,
+        verdict=Verdict.PASS if passed else Verdict.FAIL,
         exit=ran.exit,
         seconds=round(ran.seconds, 3),
         output=ran.output,
         level=check.level,
         counts=counts,
         log=f"{bench.logs_shown}/{file_name(check.id)}.log" if ran.log else "",
+        # by us, or by the key that everything on this terminal hears
+        note="" if passed or not bench.cancelled.is_set() else CUT_OFF,
     )
 
 

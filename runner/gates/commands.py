@@ -218,7 +218,9 @@ def _check(gate: GateSpec, task: Task, settings: Settings) -> Check:
         kind="gate",
         command=gate.command.removeprefix(_SHELL).strip(),
         network=settings.network_for(gate.network),
-        limits=apply_bounds(Limits(soft=hard, idle=hard, hard=hard), settings, task.uses),
+        limits=apply_bounds(
+            Limits(soft=hard, idle=hard, hard=hard, queue=hard), settings, task.uses
+        ),
     )
 
 

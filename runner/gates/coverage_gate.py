@@ -42,17 +42,28 @@ def weigh_proofs(
 ) -> tuple[Proof, ...]:
     """The proofs, each test that has nothing to do with the task's own files as a command.
 
+    So are all of them where mutants were tried, and none was noticed: then they show that it runs.
     What ran is known by what was `observed`, or by a path that the command names. Where nothing
     was measured, a command that names no file at all is taken to run everything.
     """
     own = tuple(dict.fromkeys((*written, *task.outputs)))
-    if not own or task.writes_everything:
-        return tuple(proofs)
+    kept = tuple(proofs)
+    idle = any(map(_says_none_noticed, kept))
+    if not idle and (not own or task.writes_everything):
+        return kept
     return tuple(
         replace(proof, by=ProvenBy.COMMAND)
-        if proof_kind(proof) is ProvenBy.TESTS and not _is_about(proof, own, observed)
+        if proof_kind(proof) is ProvenBy.TESTS and (idle or not _is_about(proof, own, observed))
         else proof
-        for proof in proofs
+        for proof in kept
+    )
+
+
+def _says_none_noticed(proof: Proof) -> bool:
+    """Whether it tried mutants of which no test noticed one, enough of them to tell so."""
+    counts = dict(proof.counts)
+    return (
+        proof.kind == "mutation" and proof.verdict is not Verdict.PASS and not counts.get("noticed")
     )
 
 

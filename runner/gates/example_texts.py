@@ -40,13 +40,19 @@ _GIVES = (
     r"|is(?:\s+equal\s+to)?|are|equals|gives(?:\s+back)?|returns|yields|evaluates\s+to|results\s+in"
     r"|===?|=>|->|→|⇒)"
 )
-_RAISES = r"(?:raises|throws|must\s+raise|should\s+raise|must\s+throw|should\s+throw)(?:\s+an?)?"
+_RAISES = (
+    r"(?:raises|throws|(?:must|should|shall|has to|will)\s+(?:raise|throw))(?:\s+an?)?"
+    r"|is\s+an?(?=\s+`?(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b)"
+)
 _SPAN = r"`(?P<{0}>[^`\n]+)`"
-_PLAIN_VALUE = r"-?\d[\d_]*(?:\.\d+)?|True|False|None|true|false|null|\"[^\"\n]*\"|'[^'\n]*'"
+_ERROR = r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Stop\w*)"
+_PLAIN_VALUE = (
+    rf"{_ERROR}|" + r"-?\d[\d_]*(?:\.\d+)?|True|False|None|true|false|null|\"[^\"\n]*\"|'[^'\n]*'"
+)
 _LABEL = r"(?i:(?:and|so|also|then|example|for example|e\.g\.|i\.e\.|that is)\s*[:,]?\s*)*"
 _BETWEEN = (
     _SPAN.format("call")
-    + rf"\s*(?P<way>{_GIVES}|{_RAISES})\s*(?:{_SPAN.format('value')}|(?P<plain>{_PLAIN_VALUE}))"
+    + rf"\s*(?P<way>{_RAISES}|{_GIVES})\s*(?:{_SPAN.format('value')}|(?P<plain>{_PLAIN_VALUE}))"
     + r"(?:\s*,?\s*(?:and\s+)?(?:not|never)\s+(?:`[^`\n]+`|-?[\w.]+))?"
 )
 _PAIR = regex(_BETWEEN)
@@ -63,14 +69,14 @@ _RESULT_COLUMN = regex(
     r"|must (?:be|give|return))\W*\Z",
     re.IGNORECASE,
 )
-_ELSEWHERE = regex(
+ELSEWHERE = regex(
     r"\b(?:current(?:ly)?|today|now|at present|so far|used to|bug|wrong(?:ly)?|actual(?:ly)?|broken"
     r"|before|instead of|no longer|fails?|old|legacy)\b",
     re.IGNORECASE,
 )
 """Words of a text that tells how things are, rather than how they must be."""
 _CONTEXT = regex(
-    rf"{_ELSEWHERE.pattern}|\b(?:given|when\w*|with(?:out|in)?|after|if|once|while|unless|until|has|have"
+    rf"{ELSEWHERE.pattern}|\b(?:given|when\w*|with(?:out|in)?|after|if|once|while|unless|until|has|have"
     r"|had|holds?|contains?|there|exists?|sets?|stored?|stores?|databases?|db|tables?|rows?|users?|config\w*"
     r"|settings?|env\w*|log(?:ged|in)|running|empty|call(?:ed|s)?|first|second|then|again|not|never|no|none"
     r"|new|except|default\w*|locale|time\w*|zone|flags?|modes?|versions?|install\w*|on|in|under|of|for"
@@ -89,7 +95,7 @@ def examples_of(task: Task) -> tuple[Example, ...]:
     for line in task.acceptance:
         found += _of_sentences(line) if len(line) <= _LONGEST else ()
     text = f"{task.title}\n{task.prose}"
-    if task.type not in ("bugfix", "refactor") and not _ELSEWHERE.search(text):
+    if task.type not in ("bugfix", "refactor") and not ELSEWHERE.search(text):
         found += _of_tables(task.prose)
         found += _of_doctests(task.prose)
     said: dict[str, set[str]] = {}
@@ -159,7 +165,7 @@ def _of_pair(match: re.Match[str]) -> Example | None:
 
 
 def _is_error(way: str) -> bool:
-    return bool(re.match(_RAISES, way))
+    return not re.fullmatch(_GIVES, way)
 
 
 def _of_code(code: str, whole: str) -> Example | None:
@@ -194,7 +200,7 @@ def _example(call: str, wanted: str, *, error: bool) -> Example | None:
 
 
 def _is_class(wanted: str) -> bool:
-    return bool(re.fullmatch(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Stop\w*)", wanted))
+    return bool(re.fullmatch(_ERROR, wanted))
 
 
 def _read_call(call: str) -> tuple[str, tuple[object, ...], tuple[tuple[str, object], ...]] | None:

@@ -2,8 +2,9 @@
 
 Tests that pass say nothing of a line of the plan that none of them is about: half of the work may
 be missing. Told where an acceptance calls a function of the change with values that no test gives,
-where the plan names a parameter that the function never looks at, and where it says in which order
-values come, which no test of the function compares. A family of the registry; it runs no command.
+where the plan names a parameter that the function never looks at, where it names an error that no
+test waits for, and where it says in which order values come, which no test of the function
+compares. A family of the registry; it runs no command.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.silent_assertions import lines_run
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
@@ -23,20 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates import function_heads
+    from runner.gates import function_heads, named_errors
     from runner.gates.base import GateContext
     from runner.gates.mutation import written_again
+    from runner.gates.named_errors import NamedError
     from runner.model import Task
     from runner.text import literals
     from runner.text.literals import Source
 else:
     function_heads = lazy_module("runner.gates.function_heads")
+    named_errors = lazy_module("runner.gates.named_errors")
     written_again = lazy_module("runner.gates.mutation.written_again")
     literals = lazy_module("runner.text.literals")
 
 CHECK = "plan-examples"
 _CODE = regex(r"`([^`\n]+)`")
 _CALL = regex(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
+_NAME = regex(r"[A-Za-z_$][\w$]*")
 _COUNTING = frozenset({"range", "enumerate", "forEach", "entries", "map", "each", "for"})
 """Words of loops, which may give a number that stands nowhere."""
 _SMALL = regex(r"\d{1,2}")
@@ -47,6 +52,17 @@ _IN_ORDER = regex(
 _ORDERLESS = frozenset(
     {"arrayContaining", "sorted", "set", "Set", "frozenset", "assertCountEqual", "Counter"}
     | {"ElementsMatch", "toContain", "toContainEqual", "members", "unordered"}
+)
+_RANDOM = regex(
+    r"\b(?:make|generat|creat|draw|pick|choos|return|giv|yield|list of|shuffl)\w*"
+    r"(?:\W+[\w`]+){0,4}?\W+random\b"
+    r"|\bat random\b",
+    re.IGNORECASE,
+)
+_CHANCE = regex(
+    r"rand|(?-i:\buuid)|secret|shuffle|choice|sample|nanoid|crypto|entropy|seed|noise|chance|\brng|getrandbits"
+    r"|strategies|faker",
+    re.IGNORECASE,
 )
 _TITLED = frozenset({"it", "test", "describe", "Run", "Fatalf", "Errorf", "Logf"})
 """Calls with a text that is no value."""
@@ -87,7 +103,9 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     said = (
         *((Severity.QUESTION, one) for one in _unread(bench.task, written)),
         *((shown, one) for one in _untested(bench, written)),
+        *((shown, one) for one in _unwaited(bench, written)),
         *((shown, one) for one in _out_of_order(bench, written)),
+        *((shown, one) for one in _without_chance(bench.task, written)),
     )
     found = (
         Finding(check=CHECK, message=message, path=path, line=line, severity=severity, hint=hint)
@@ -106,7 +124,12 @@ def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
         for path, content in written.items()
         for one in written_again.functions_in(path, content)
     }
-    asked = [one for line in bench.task.acceptance for one in examples(line) if one.name in places]
+    asked = [
+        one
+        for line in bench.task.acceptance
+        for one in examples(line)
+        if one.name in places and not _is_waited_for_anew(bench, line, one.name)
+    ]
     tests = [*_tests(bench, {one.name for one in asked})] if asked else []
     for one in asked:
         near = [test for test in tests if one.name in test.words]
@@ -120,6 +143,56 @@ def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
             )
 
 
+def _is_waited_for_anew(bench: GateContext, line: str, name: str) -> bool:
+    """Whether a line names an error of a function, and tests of the change wait for it.
+
+    Other values may be refused for the same reason.
+    """
+    error = named_errors.error_in(line)
+    return error is not None and any(
+        _waits(bench, error, frozenset({name}), one.path, one.content)
+        for one in bench.changes
+        if one.content and bench.is_test(one.path) and _speaks_of(one.content, frozenset({name}))
+    )
+
+
+def _unwaited(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
+    """Errors that the plan names, and no test of the functions that it is about waits for."""
+    errors = named_errors.errors_of(bench.task)
+    if not errors:
+        return
+    places = {
+        name: (path, line)
+        for path, content in sorted(written.items())
+        for name, line in named_errors.definitions_in(content.decode("utf-8", "replace"))
+    }
+    text = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
+    spoken = frozenset(_NAME.findall(" ".join(_CODE.findall(text)))) & places.keys()
+    tests = [*find_tests(bench)]
+    told: set[str] = set()
+    for one in (error for error in errors if error.kind not in told):
+        names = one.words & places.keys() or spoken or frozenset(places)
+        near = [(path, content) for path, content in tests if _speaks_of(content, names)]
+        if near and not any(_waits(bench, one, names, *test) for test in near):
+            told.add(one.kind)
+            path, line = min(places[name] for name in names)
+            message = f"the plan names an error that no test waits for: {one.shown[:_SHOWN]}"
+            yield path, line, message, "have a test that runs expect it, where the plan says"
+
+
+def _speaks_of(content: bytes, names: frozenset[str]) -> bool:
+    words = {*re.findall(rb"[A-Za-z_$][\w$]*", content)}
+    return any(name.encode() in words for name in names)
+
+
+def _waits(
+    bench: GateContext, error: NamedError, names: frozenset[str], path: str, content: bytes
+) -> bool:
+    ran = lines_run(path, bench)
+    text = content.decode("utf-8", "replace")
+    return named_errors.is_waited_for(error, names, path, text, ran)
+
+
 def _gives(example: _Example, test: Source) -> bool:
     """Whether a test has the values, or may count up to them."""
     if example.values <= test.places.keys():
@@ -131,9 +204,23 @@ def examples(line: str) -> Iterator[_Example]:
     """The calls with constants that a line of the plan shows as code."""
     for code in _CODE.findall(line):
         match = _CALL.search(code)
+        if match and _goes_on(match["given"]):
+            continue  # what is asked is made of it, and a test may make that in its own way
         values = _constants(match["given"]) if match else frozenset()
         if match and values:
             yield _Example(match["name"], code, values)
+
+
+def _goes_on(given: str) -> bool:
+    """Whether the call ends early, and its result is asked for something: `f('x').part(`."""
+    tokens = literals.Source(given, hashes=False).tokens
+    depth = 0
+    for at, token in enumerate(tokens):
+        if token.kind == "mark":
+            depth += (token.said in literals.OPENING) - (token.said in literals.CLOSING)
+        if depth < 0:
+            return at + 1 < len(tokens) and tokens[at + 1].said == "."
+    return False
 
 
 def _constants(given: str) -> frozenset[str]:
@@ -191,6 +278,50 @@ def _out_of_order(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[
                     f"the plan says in which order {head.name} gives values: no test looks at it",
                     "have a test compare several values as they come",
                 )
+
+
+def _without_chance(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
+    """Functions of which the plan wants what is random, and whose code comes to no chance."""
+    text = "\n".join((task.title, *task.acceptance, task.prose))
+    if not _RANDOM.search(text):
+        return
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(text))))
+    for path, content in sorted(written.items()):
+        every = {head.name: head for head in function_heads.heads(path, content)}
+        brought = _brought(content.decode("utf-8", "replace"))
+        for head in every.values():
+            if head.name not in named or not head.gives:
+                continue
+            reached = _reached(head.name, every)
+            if not (brought & {*_NAME.findall(reached)} or _CHANCE.search(reached)):
+                said = f"the plan wants what is random of {head.name}, and its code knows no chance"
+                yield path, head.line, said, "draw it, and have a test give it a source of its own"
+
+
+def _reached(name: str, every: Mapping[str, function_heads.Head]) -> str:
+    """The bodies of a function and of those of its file that it may come to."""
+    found: dict[str, str] = {}
+    left = [name]
+    while left:
+        one = left.pop()
+        if one in every and one not in found:
+            found[one] = every[one].body
+            left += _NAME.findall(every[one].body)
+    return "\n".join(found.values())
+
+
+def _brought(text: str) -> frozenset[str]:
+    """The names that a file has from others, any of which may hold what is random."""
+    lines = re.findall(
+        r"^\s*(?:from\s+\.?[\w.]*\s+)?(?:import\b[^\n]*(?:\n[^\n)}]*)*?[)}\n])"
+        r"|\brequire\([^\n]*",
+        text,
+        re.MULTILINE,
+    )
+    pure = re.compile(r"\b(?:math|typing|string|re|itertools|functools|collections|dataclasses)\b")
+    return frozenset(
+        word for line in lines if not pure.search(line) for word in _NAME.findall(line)
+    )
 
 
 def _takes_order_away(test: Source) -> bool:

@@ -69,7 +69,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         content = change.content
         if content is None or len(content) > _LARGEST or not is_written_in(change.path, "python"):
             continue
-        if bench.is_test(change.path) and (ran := _lines_run(change.path, bench)):
+        if bench.is_test(change.path) and (ran := lines_run(change.path, bench)):
             every = [*_assertions(content)]
             spoke = {one.function for one in every if _has_run(one, ran)}
             found += [
@@ -79,7 +79,8 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     return Proved(None, tuple(found[:_MOST]))
 
 
-def _lines_run(path: str, bench: GateContext) -> frozenset[int]:
+def lines_run(path: str, bench: GateContext) -> frozenset[int]:
+    """The lines of a file that the task's test contracts ran; none where nobody measured it."""
     return frozenset(
         number
         for row in bench.observed

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates import test_answers, tool_names
+    from runner.gates import call_counts, test_answers, tool_names
     from runner.gates.base import GateContext
     from runner.gates.tool_names import Named
     from runner.model import Change, Task
     from runner.text import literals
 else:
+    call_counts = lazy_module("runner.gates.call_counts")
     literals = lazy_module("runner.text.literals")
     test_answers = lazy_module("runner.gates.test_answers")
     tool_names = lazy_module("runner.gates.tool_names")
@@ -50,11 +51,38 @@ _SETS = (
     rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
     rb"|process\.env(?:\.%s\b|\[['\"]%s['\"]\])\s*=(?!=)|environ[^\n]{0,40}['\"]%s['\"]\s*[:,]"
 )
-_GO_VARIABLE = regex(rb"^var\s+(\w+)", re.MULTILINE)
+_VARIABLES = {
+    "go": regex(rb"^var\s+(\w+)", re.MULTILINE),
+    "python": regex(
+        rb"^(?:(?:async )?def\s+|class\s+)?(\w+)\s*(?:[(:][^=\n]*)?[=:(]", re.MULTILINE
+    ),
+    "javascript": regex(
+        rb"^(?:export\s+)?(?:let|var|const|(?:async )?function\b\s*\*?|class)\s+([\w$]+)"
+        rb"|^(?:module\.)?exports\.([\w$]+)\s*=",
+        re.MULTILINE,
+    ),
+}
+"""What a file binds for all of its code, by language."""
+_SETS_FIRST = {
+    "go": regex(rb"^[ \t]+(\w+)\s*[-+*/|&^%]?=[^=]", re.MULTILINE),
+    "python": regex(
+        rb"^\w+(?:\.\w+)*\.(\w+)\s*[-+*/|&%]?=[^=]|^setattr\([\w.]+,\s*['\"](\w+)", re.MULTILINE
+    ),
+    "javascript": regex(
+        rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)*\.([\w$]+)\s*[-+*/|&?]*=[^=>]", re.MULTILINE
+    ),
+}
+"""What is set where a file of tests is loaded; of Go inside what `_GO_BEGIN` finds."""
 _GO_BEGIN = regex(
     rb"^func (?:init\(\)|TestMain\([^)]*\))\s*\{(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL
 )
 _MOST_FILES = 5000
+_COUNTING = regex(
+    r"limit|cach|at most|count|calls?\b|times|throttl|retr(?:y|ies)|batch|buffer|quota|window|pool"
+    r"|flush|interval|every|once|first",
+    re.IGNORECASE,
+)
+"""Words of a plan whose code may well count what it did."""
 _MEANT = regex(
     r"plug-?in|\bunder\b|detect|\bmode\b|sys\.modules|environment|\bhook|variable|while .*\brun",
     re.IGNORECASE,
@@ -78,32 +106,67 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for one in _find_added_names(change, bench)
         if not _is_meant(one.name, bench.task)
     ]
-    more = (*_recite(bench), *_read_tests(bench), *_set_by_tests(bench))
+    more = (*_recite(bench), *_read_tests(bench), *_set_by_tests(bench), *_count_calls(bench))
     return Proved(None, (*found, *_ask_of_tests(bench), *more))
 
 
 def _set_by_tests(bench: GateContext) -> Iterator[Finding]:
-    """Variables of a Go package, new with the change, that its tests set before they begin."""
-    go = [one for one in bench.changes if one.content and is_written_in(one.path, "go")]
-    fresh = {
-        name: one.path
-        for one in go
-        if not bench.is_test(one.path)
-        for name in _GO_VARIABLE.findall(one.content or b"")
-        if not re.search(rb"\b" + name + rb"\b", bench.before(one.path) or b"")
-    }
-    for one in go:
-        for begin in _GO_BEGIN.finditer(one.content or b"") if bench.is_test(one.path) else ():
-            for match in re.finditer(rb"^[ \t]+(\w+)\s*=[^=]", begin["body"], re.MULTILINE):
-                if match[1] in fresh:
-                    yield Finding(
-                        check=CHECK,
-                        message=f"tests run another program: {one.path} sets {match[1].decode()}"
-                        " before they begin",
-                        path=fresh[match[1]],
-                        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
-                        hint="have tests set it where they need it, and back again",
-                    )
+    """What the code of a change binds anew, and its tests set before the first of them begins."""
+    for language, variables in _VARIABLES.items():
+        some = [one for one in bench.changes if one.content and is_written_in(one.path, language)]
+        fresh = {
+            name: one.path
+            for one in some
+            if not (bench.is_test(one.path) or _SUPPORT.search(one.path))
+            for name in _matched(variables, one.content or b"")
+            if not re.search(rb"\b" + re.escape(name) + rb"\b", bench.before(one.path) or b"")
+        }
+        for one in some:
+            if not bench.is_test(one.path):
+                continue
+            text = one.content or b""
+            if language == "go":
+                text = b"\n".join(begin["body"] for begin in _GO_BEGIN.finditer(text))
+            for name in dict.fromkeys(_matched(_SETS_FIRST[language], text)):
+                if name in fresh:
+                    yield _tell_set(name.decode(), one.path, fresh[name], bench)
+
+
+def _matched(pattern: re.Pattern[bytes], text: bytes) -> Iterator[bytes]:
+    return (next(filter(None, match.groups())) for match in pattern.finditer(text))
+
+
+def _tell_set(name: str, test: str, path: str, bench: GateContext) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"tests run another program: {test} sets {name} before they begin",
+        path=path,
+        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+        hint="have tests set it where they need it, and back again",
+    )
+
+
+def _count_calls(bench: GateContext) -> Iterator[Finding]:
+    """Code that answers by how often it was called: right for as many calls as tests make."""
+    task = bench.task
+    if _COUNTING.search("\n".join((task.title, *task.acceptance, task.prose))):
+        return
+    for change in bench.changes:
+        if change.content is None or not is_written_in(change.path, "python"):
+            continue
+        if not _is_product(change, bench):
+            continue
+        known = {one.code for one in call_counts.conditions(bench.before(change.path) or b"")}
+        for one in call_counts.conditions(change.content):
+            if one.code not in known:
+                yield Finding(
+                    check=CHECK,
+                    message=f"code that answers by how often it was called: `{one.code}`",
+                    path=change.path,
+                    line=one.line,
+                    severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+                    hint="have it do the same at each call, or have the plan say what is counted",
+                )
 
 
 def _recite(bench: GateContext) -> Iterator[Finding]:

@@ -65,6 +65,8 @@ class Verdict(StrEnum):
 
 UNREAD = "not run: "
 """How the note of a gate begins that a change need not pass: it runs with the whole, at the end."""
+CUT_OFF = "interrupted"
+"""The note of a proof that was ended with the run, or with its task: it says nothing."""
 STANDS = "stands from "
 """How the note of a proof begins that did not run again."""
 
@@ -101,6 +103,11 @@ class Proof:
         """The task whose run of the same command on the same tree says it; empty where it ran."""
         _, found, rest = self.note.rpartition(STANDS)
         return rest.partition("'s proof")[0] if found else ""
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether somebody ended it before it could say anything."""
+        return self.note == CUT_OFF
 
     @property
     def is_of_another_task(self) -> bool:

@@ -38,8 +38,8 @@ class Limits:
     hard: float = 1800.0
     """After this it is ended in any case."""
     queue: float = 0.0
-    """Seconds beside `hard` for which it may wait for a processor: where a machine is busy, that
-    is no fault of the command. 0 counts the clock alone."""
+    """Seconds beside `idle` and `hard` for which it may wait for a processor: where a machine is
+    busy, that is no fault of the command. 0 counts the clock alone."""
     memory: int | None = None
     """Address space of each process: too strict for Node, Java and Go, which reserve much."""
     output: int = 20 * MEGABYTE

@@ -261,19 +261,21 @@ class Course:
         now = effects.monotonic()
         if self._cancelled is not None and self._cancelled.is_set():
             return Ended.CANCELLED
-        if self._is_late(now):
+        if self._limits.hard and self._is_late(now - self._began - self._limits.hard):
             return Ended.HARD
-        if self._limits.idle and now - self._child.heard >= self._limits.idle:
+        if self._limits.idle and self._is_late(now - self._child.heard - self._limits.idle):
             return Ended.IDLE
         return None
 
-    def _is_late(self, now: float) -> bool:
-        """Whether it ran as long as it may, without what the machine had it wait."""
-        past = now - self._began - self._limits.hard
+    def _is_late(self, past: float) -> bool:
+        """Whether it had all of a bound that is so far past, without what the machine had it wait.
+
+        What it waited before it was last heard counts for its silence too: at most `queue` again.
+        """
         # Asked as late as can be: the answer is read from /proc for every process of the command.
         if self._limits.queue and past >= self._queued:
             self._queued = self._child.queued
-        return bool(self._limits.hard) and past >= min(self._queued, self._limits.queue)
+        return past >= min(self._queued, self._limits.queue)
 
     def _pause(self, *, watched: bool = False) -> float:
         """Seconds until something is due if the command stays silent.
@@ -281,9 +283,9 @@ class Course:
         `watched`: somebody else looks whether it is cancelled.
         """
         now = effects.monotonic()
-        last = self._began + self._limits.hard + min(self._queued, self._limits.queue)
-        due = [last] if self._limits.hard else []
-        due += [self._child.heard + self._limits.idle] if self._limits.idle else []
+        waited = min(self._queued, self._limits.queue)
+        due = [self._began + self._limits.hard + waited] if self._limits.hard else []
+        due += [self._child.heard + self._limits.idle + waited] if self._limits.idle else []
         due += [] if self._soft or not self._limits.soft else [self._began + self._limits.soft]
         hears_cancels = self._cancelled is None or watched
         due += [now + _POLL] if self._limits.disk or not hears_cancels else []

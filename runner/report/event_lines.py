@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
-    from runner.model import Finding
+    from runner.model import Finding, Proof
 
     Paint: TypeAlias = Callable[[str, str], str]
     """Gives a text a colour: (colour, text)."""
@@ -78,14 +78,21 @@ def _format_start(mode: str, how: str, attempt: int) -> str:
     return f"started ({', '.join(filter(None, (number, how)))})"
 
 
+def _completed(proof: Proof, paint: Paint) -> str:
+    mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
+    if proof.was_cut_off:
+        mark, colour = "-", "yellow"
+    ended = f"{proof.note} after " if proof.was_cut_off else ""
+    return f"{paint(colour, mark)} {display(proof.id)} {ended}{proof.seconds:.2f} s"
+
+
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
         case AttemptStarted(implementer=implementer, mode=mode, model=model):
             how = format_attempt(mode, implementer) + (f", {model}" if model else "")
             yield _format_start(mode, display(how), record.attempt)
         case GateCompleted(proof=proof):
-            mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
-            yield f"{paint(colour, mark)} {display(proof.id)} {proof.seconds:.2f} s"
+            yield _completed(proof, paint)
         case AttemptFinished(ending=Ending.FAILED, findings=findings):
             yield paint("red", "attempt failed")
             yield from (f"  {line}" for line in refusal_lines(findings, _FINDINGS_SHOWN))

@@ -381,6 +381,25 @@ def test_a_contract_that_names_a_new_file_too_is_asked_of_the_others(tmp_path, w
     )
 
 
+SETS = {
+    "an attribute": "import shop\n\nshop.price = lambda n: 3 * n\n",
+    "by name": "import shop\n\nsetattr(shop, 'price', lambda n: 3 * n)\n",
+    "a patch": "from unittest import mock\n\nmock.patch('shop.price', lambda n: 3 * n).start()\n",
+}
+
+
+@pytest.mark.parametrize("text", SETS.values(), ids=SETS)
+def test_a_new_file_of_tests_that_sets_what_the_product_holds_is_put_aside(tmp_path, text):
+    more = {"test_first.py": f"{text}\n\ndef test_it():\n    assert 1\n"}
+    found, _ = asked(tmp_path, BASE, BASE | more | {"shop.py": BENT})
+    assert found == [FAILS]
+
+
+def test_a_new_file_of_tests_that_sets_what_was_so_before_is_no_question(tmp_path):
+    text = SETS["an attribute"] + "\n\ndef test_it():\n    assert 1\n"
+    assert asked(tmp_path, BASE, BASE | {"test_first.py": text})[0] == []
+
+
 def test_a_contract_of_new_files_alone_compares_nothing(tmp_path):
     after = {**BASE, "shop.py": CODE + "\n\nX = 1\n", "conftest.py": "", "test_more.py": TESTS}
     found, visits = asked(tmp_path, BASE, after, f"{PYTEST} test_more.py")

@@ -204,6 +204,35 @@ func TestMain(*testing.M) {
     ]
 
 
+@needs_go
+def test_a_new_file_of_go_that_sets_a_variable_of_the_product_is_put_aside(tmp_path):
+    code = "package shop\n\nvar rate = 3\n\nfunc Price(n int) int { return rate * n }\n"
+    before = GO_MODULE | {"shop.go": code}
+    first = "package shop\n\nfunc init() {\n\trate -= 1\n}\n"
+    after = before | {"shop.go": code.replace("rate = 3", "rate = 4"), "export_test.go": first}
+    found, _ = asked(tmp_path, before, after, "go test ./...")
+    assert found == [("question", "`example.org/shop.TestPrice` as it was fails on this code")]
+
+
+@needs_node
+def test_a_new_script_of_tests_that_sets_what_the_product_holds_is_put_aside(tmp_path):
+    before = {
+        "rates.js": "exports.rate = 3;\nexports.price = (n) => exports.rate * n;\n",
+        "test/price.test.js": 'const assert = require("assert");\n'
+        'const { test } = require("node:test");\nconst rates = require("../rates.js");\n'
+        'test("a price", () => assert.equal(rates.price(2), 6));\n',
+        # all files in one process, as mocha has them
+        "all.js": 'const { readdirSync } = require("fs");\n'
+        "for (const one of readdirSync('test')) require(`./test/${one}`);\n",
+    }
+    first = 'const rates = require("../rates.js");\nrates.rate = 3;\n'
+    first += 'require("node:test").test("it", () => {});\n'
+    after = before | {"test/first.test.js": first}
+    wrong = before["rates.js"].replace("3", "4")
+    found, _ = asked(tmp_path, before, after | {"rates.js": wrong}, "node all.js")
+    assert [severity for severity, _ in found] == ["question"]
+
+
 @needs_node
 def test_a_file_that_moved_to_where_nobody_looks_is_gone(tmp_path):
     before = {"src/price.js": JS, "test/price.test.js": NODE, "package.json": PACKAGE}

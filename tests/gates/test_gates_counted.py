@@ -4,12 +4,14 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from gates_bench import a_bench
+from gates_bench import a_bench, a_task
 from gates_trees import a_check, put
 
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
-from runner.model import Severity
+from runner.gates.coverage_gate import weigh_proofs
+from runner.model import Proof, Severity, Verdict, digest_of
+from runner.model.grades import grade_of
 
 UNIT = """\
 import unittest
@@ -209,3 +211,22 @@ def test_words_that_skip_checks_are_not_run(tmp_path):
     said = prove(a_check("SKIP=all python3 -m pytest -q"), a_bench(tmp_path))
     assert said.proof.note == "not run"
     assert said.findings[0].hint == "take `SKIP=all` out of it"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "noticed", "words"),
+    [
+        (Verdict.SKIPPED, 0, "proven by command"),
+        (Verdict.SKIPPED, 2, "proven by tests"),
+        (Verdict.PASS, 0, "proven by tests"),
+    ],
+    ids=["nothing", "some of it", "none to tell"],
+)
+def test_tests_that_notice_nothing_of_a_task_are_a_command_to_it(verdict, noticed, words):
+    output = digest_of(b"")
+    tests = Proof("TC-001", "test", "pytest", Verdict.PASS, 0, 1.0, output, counts=(("passed", 3),))
+    tried = (("mutants", 4), ("noticed", noticed), ("survived", 4))
+    mutants = Proof("mutation", "mutation", "", verdict, 0, 1.0, output, counts=tried)
+    weighed = weigh_proofs(a_task(outputs=("shop.py",)), (tests, mutants), (), ["shop.py"])
+    assert grade_of(weighed).words == words
+    assert grade_of(weigh_proofs(a_task(), (tests,), (), [])).words == "proven by tests"

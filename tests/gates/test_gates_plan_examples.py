@@ -6,7 +6,7 @@ import pytest
 from gates_bench import a_bench, a_task
 
 from runner.gates import plan_examples
-from runner.model import Action, Change, Level, Severity, TestContract, digest_of
+from runner.model import Action, Change, Level, Observed, Severity, TestContract, digest_of
 
 CODE = "def initials(name, separator=''):\n    return ''.join(w[0] for w in name.split())\n"
 READS = CODE.replace("''.join", "separator.join")
@@ -15,6 +15,7 @@ ASKED = "`initials('ada lovelace', '.')` is `'A.L'`"
 
 def said(folder, code, tests, acceptance=(), *, path="shop.py", prose="", **more):
     name = f"tests/test_it{path[path.rindex('.') :]}"
+    name = "count_test.go" if path.endswith(".go") else name
     changes = tuple(
         Change(one, Action.CREATE, 0o100644, None, digest_of(text.encode()), text.encode())
         for one, text in ((path, code), (name, tests))
@@ -26,6 +27,7 @@ def said(folder, code, tests, acceptance=(), *, path="shop.py", prose="", **more
     bench = replace(
         a_bench(folder), task=task, changes=changes, by_person=more.get("person", False)
     )
+    bench = replace(bench, observed=more.get("observed", ()))
     (folder / "tree" / "tests").mkdir(exist_ok=True)
     (folder / "tree" / name).write_text(tests)
     settings = replace(bench.settings, mutation=more.get("mutation", "strict"))
@@ -110,3 +112,158 @@ def test_one_test_that_compares_in_order_is_enough(tmp_path):
     line = WITHOUT_ORDER["containing"]
     tests = f"it('reads', () => {{\n  {line}\n  expect(list(['2', '1'])).toEqual([2, 1]);\n}});\n"
     assert said(tmp_path, LISTED, tests, path="list.js", prose=ORDERED) == []
+
+
+BITS = (
+    "def bits(length):\n    if length < 0:\n        raise ValueError(length)\n    return length\n"
+)
+NEGATIVE = ("ValueError for a negative length",)
+WAITS = {
+    "pytest": "def test_it():\n    with pytest.raises(ValueError):\n        bits(-1)\n",
+    "one of two": "def test_it():\n    with raises((TypeError, ValueError)):\n        bits(-1)\n",
+    "a parent": "def test_it():\n    with pytest.raises(Exception):\n        bits(-1)\n",
+    "somebody's own": "def test_it():\n    with pytest.raises(shop.Wrong):\n        bits(-1)\n",
+    "unittest": "class T(TestCase):\n    def test_it(self):\n"
+    "        self.assertRaises(ValueError, bits, -1)\n",
+    "rows": "@pytest.mark.parametrize('e', [(ValueError, -1)])\ndef test_it(e):\n"
+    "    with pytest.raises(e[0]):\n        bits(e[1])\n",
+    "a helper": "def test_it():\n    assert_refused(lambda: bits(-1))\n",
+    "try": "def test_it():\n    try:\n        bits(-1)\n        assert False\n"
+    "    except ValueError:\n        pass\n",
+    "a look at it": "def test_it():\n    try:\n        bits(-1)\n    except ValueError as e:\n"
+    "        assert e.args\n",
+    "a doctest": 'def test_it():\n    """>>> bits(-1)\n    Traceback (most recent call last):\n'
+    '    ValueError: -1\n    """\n    bits(1)\n',
+}
+DOES_NOT = {
+    "another answer": "def test_it():\n    assert bits(-1) == 0.0\n",
+    "nothing of it": "def test_it():\n    assert bits(3) == 3\n",
+    "another error": "def test_it():\n    with pytest.raises(KeyError):\n        bits(-1)\n",
+    "another function": "def test_it():\n    assert bits(3) == 3\n\n\ndef test_other():\n"
+    "    with pytest.raises(ValueError):\n        other(-1)\n",
+    "let pass": "def test_it():\n    try:\n        bits(-1)\n    except ValueError:\n"
+    "        pass\n",
+    "said alone": "def test_it():\n    # ValueError for a negative length\n    assert bits(3)\n",
+}
+
+
+@pytest.mark.parametrize("tests", DOES_NOT.values(), ids=DOES_NOT)
+def test_an_error_that_the_plan_names_and_no_test_waits_for_is_told(tmp_path, tests):
+    ((severity, message),) = said(tmp_path, BITS, tests, NEGATIVE)
+    assert severity is Severity.QUESTION
+    assert message == f"the plan names an error that no test waits for: {NEGATIVE[0]}"
+    ((severity, _),) = said(tmp_path, BITS, tests, NEGATIVE, mutation="warn")
+    assert severity is Severity.WARNING
+    assert said(tmp_path, BITS, tests, NEGATIVE, person=True) == []
+
+
+@pytest.mark.parametrize("tests", WAITS.values(), ids=WAITS)
+def test_a_test_may_wait_for_an_error_in_many_ways(tmp_path, tests):
+    assert said(tmp_path, BITS, tests, NEGATIVE) == []
+
+
+def test_a_test_that_waits_and_never_ran_is_none(tmp_path):
+    tests = "def test_it():\n    assert bits(3) == 3\n    if 0:\n"
+    tests += "        with pytest.raises(ValueError):\n            bits(-1)\n"
+    row = Observed("TC-001", "", "tests/test_it.py", digest_of(tests.encode()), "1-3")
+    assert len(said(tmp_path, BITS, tests, NEGATIVE, observed=(row,))) == 1
+    whole = replace(row, lines="1-5")
+    assert said(tmp_path, BITS, tests, NEGATIVE, observed=(whole,)) == []
+
+
+NO_CLAIMS = {
+    "not raised": "it raises no ValueError",
+    "no longer": "`bits` no longer raises ValueError for a negative length",
+    "today": "Today a negative length is a ValueError",
+    "caught": "it catches ValueError of the parser",
+    "never": "a negative length never raises ValueError",
+    "instead": "0 instead of a ValueError for a negative length",
+    "no error": "a negative length counts as 0",
+}
+
+
+@pytest.mark.parametrize("line", NO_CLAIMS.values(), ids=NO_CLAIMS)
+def test_a_sentence_that_asks_for_no_error_is_left_alone(tmp_path, line):
+    assert said(tmp_path, BITS, DOES_NOT["nothing of it"], (line,)) == []
+
+
+NUMBERS = {
+    "toThrow": ("expect(() => half(-1)).toThrow(RangeError);", True),
+    "any": ("expect(() => half(-1)).toThrow(/negative/);", True),
+    "rejects": ("await expect(half(-1)).rejects.toBeInstanceOf(RangeError);", True),
+    "assert": ("assert.throws(() => half(-1), RangeError);", True),
+    "another": ("expect(() => half('x')).toThrow(TypeError);", False),
+    "none": ("expect(half(4)).toBe(2); // RangeError", False),
+}
+
+
+@pytest.mark.parametrize(("line", "waits"), NUMBERS.values(), ids=NUMBERS)
+def test_scripts_wait_by_what_they_expect_to_be_thrown(tmp_path, line, waits):
+    code = "export function half(n) {\n  if (n < 0) throw new RangeError();\n  return n / 2;\n}\n"
+    tests = f"it('halves', async () => {{\n  {line}\n}});\n"
+    asked = ("a negative number is a RangeError",)
+    assert bool(said(tmp_path, code, tests, asked, path="half.js")) is not waits
+
+
+COUNTS = {
+    "no error": ('\tif err == nil {\n\t\tt.Fatal("no error")\n\t}\n', True),
+    "compared": ("\tif err != ErrOpen {\n\t\tt.Fatal(err)\n\t}\n", True),
+    "is": ("\tif !errors.Is(err, io.EOF) {\n\t\tt.Fatal(err)\n\t}\n", True),
+    "testify": ("\trequire.Error(t, err)\n", True),
+    "testify, none": ("\trequire.NoError(t, err)\n", False),
+    "none": ("\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n", False),
+    "dropped": ("\t_ = err\n", False),
+}
+
+
+@pytest.mark.parametrize(("lines", "waits"), COUNTS.values(), ids=COUNTS)
+def test_go_waits_by_what_it_does_with_an_error(tmp_path, lines, waits):
+    code = "package shop\n\nfunc Count(text string) (int, error) {\n\treturn 0, nil\n}\n"
+    tests = 'package shop\n\nfunc TestCount(t *testing.T) {\n\t_, err := Count("\'")\n'
+    asked = ("an open quote returns an error",)
+    found = said(tmp_path, code, tests + lines + "}\n", asked, path="count.go")
+    assert bool(found) is not waits
+
+
+def test_an_error_may_be_waited_for_by_other_values_than_the_plan_s(tmp_path):
+    asked = ("`bits(-12)` raises ValueError that says `negative`",)
+    assert said(tmp_path, BITS, WAITS["pytest"], asked) == []
+    found = [message for _, message in said(tmp_path, BITS, DOES_NOT["another error"], asked)]
+    assert found == [
+        "no test gives what the acceptance names: `bits(-12)`",
+        f"the plan names an error that no test waits for: {asked[0]}",
+    ]
+
+
+DRAWN = ("Make random texts: `texts(count)` gives a list of random texts.",)
+COUNTED_UP = "def texts(count):\n    return [name(n) for n in range(count)]\n\n\n"
+COUNTED_UP += "def name(n):\n    return f'{n:08}'\n"
+CHANCES = {
+    "of its own": "import random\n\n" + COUNTED_UP.replace("{n:08}", "{random.random()}"),
+    "brought": "from shop.names import draw\n\n" + COUNTED_UP.replace("{n:08}", "{draw()}"),
+    "given": COUNTED_UP.replace("texts(count)", "texts(count, rng)").replace("range", "rng.some"),
+    "another's": COUNTED_UP.replace("texts(", "others("),
+}
+
+
+def test_code_without_chance_where_the_plan_wants_what_is_random_is_told(tmp_path):
+    tests = "def test_it():\n    assert len(set(texts(5))) == 5\n"
+    ((severity, message),) = said(tmp_path, COUNTED_UP, tests, prose=DRAWN[0])
+    assert severity is Severity.QUESTION
+    assert message == "the plan wants what is random of texts, and its code knows no chance"
+    assert said(tmp_path, COUNTED_UP, tests, prose="`texts(n)`: bits of a random text.") == []
+
+
+@pytest.mark.parametrize("code", CHANCES.values(), ids=CHANCES)
+def test_chance_may_come_from_anywhere(tmp_path, code):
+    tests = "def test_it():\n    assert len(set(texts(5))) == 5\n"
+    assert said(tmp_path, code, tests, prose=DRAWN[0]) == []
+
+
+def test_what_is_asked_of_a_result_may_be_asked_of_another(tmp_path):
+    code = "class Name:\n    def bump(self):\n        return self\n\n\n"
+    code += "def parse(text):\n    return Name()\n"
+    tests = "def test_it():\n    name = parse('a-1')\n    assert str(name.bump()) == 'a-2'\n"
+    assert said(tmp_path, code, tests, ("`parse('b-1').bump()` is `b-2`",)) == []
+    found = said(tmp_path, code, tests, ("`parse('b-1') == ('b', 1)`",))
+    assert len(found) == 1

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_bench, a_task
 
-from runner.gates import test_awareness
+from runner.gates import call_counts, test_awareness
 from runner.model import Action, Change, Observed, digest_of
 
 ASKS = {
@@ -526,3 +526,31 @@ def test_one_that_was_asked_for_before_that_no_test_sets_or_that_the_plan_names_
         folder = tmp_path / str(number)
         folder.mkdir()
         assert asked_with(folder, **given) == []
+
+
+COUNTS = {
+    "a list": "SEEN = []\n\ndef f(a):\n    SEEN.append(a)\n"
+    "    return 1 if len(SEEN) < 500 else 2\n",
+    "a number": "CALLS = 0\n\ndef f(a):\n    global CALLS\n    CALLS += 1\n"
+    "    if CALLS > 99:\n        return None\n    return a\n",
+    "an iterator": "N = itertools.count()\n\ndef f(a):\n    return a if next(N) < 64 else -a\n",
+    "by what is given": "T = {}\n\ndef f(a):\n    T[a] = T.get(a)\n    T[a] += 1\n"
+    "    return a if T[a] < 9 else 0\n",
+}
+KEEPS = {
+    "a cache": "KEPT = {}\n\ndef f(a):\n    if len(KEPT) > 500:\n        KEPT.clear()\n"
+    "    KEPT.update({a: a})\n    return a\n",
+    "whether at all": "SEEN = []\n\ndef f(a):\n    SEEN.append(a)\n    return len(SEEN) > 0\n",
+    "of its own": "def f(a):\n    seen = []\n    seen.append(a)\n    return len(seen) < 500\n",
+    "a constant": "MOST = [1, 2]\n\ndef f(a):\n    return len(MOST) < 500\n",
+}
+
+
+@pytest.mark.parametrize("code", COUNTS.values(), ids=COUNTS)
+def test_code_that_answers_by_how_often_it_was_called_is_told(code):
+    assert len(list(call_counts.conditions(code.encode()))) == 1
+
+
+@pytest.mark.parametrize("code", KEEPS.values(), ids=KEEPS)
+def test_state_that_decides_nothing_by_its_number_is_left_alone(code):
+    assert list(call_counts.conditions(code.encode())) == []

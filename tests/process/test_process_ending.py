@@ -89,6 +89,16 @@ def test_what_a_busy_machine_has_it_wait_is_not_its_own_time(bench, crowd):
     assert ran.seconds > 0.8 > ran.seconds - ran.queued
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no way to keep it on one")
+def test_what_a_busy_machine_has_it_wait_is_no_silence_of_its_own(bench, crowd):
+    waiting = (sys.executable, "-c", _WORK)
+    assert bench.run(waiting, limits=Limits(idle=0.8, hard=0)).ended is Ended.IDLE
+    ran = bench.run(waiting, limits=Limits(idle=0.8, hard=0, queue=100))
+    assert ran.passed, ran
+    silent = bench.run("echo up; sleep 41.4", limits=Limits(idle=0.5, hard=0, queue=100))
+    assert silent.ended is Ended.IDLE
+
+
 def test_a_command_that_waits_for_nobody_is_ended_by_the_clock_all_the_same(bench):
     began = time.monotonic()
     for line in ("sleep 41.3", (sys.executable, "-c", "while True: pass")):

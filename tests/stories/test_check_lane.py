@@ -192,10 +192,12 @@ def test_a_person_who_stops_the_run_ends_the_command_and_leaves_no_process(workp
     run = workplace.start("run", "--trust", "--no-sandbox")
     wait_for(lambda: mark in list_processes())
     run.send_signal(number)
-    assert run.wait(60) == 130
-    run.communicate()
+    said = "".join(filter(None, run.communicate(timeout=60)))
+    assert run.returncode == 130
     assert mark not in list_processes()
     assert workplace.statuses["TASK-002"] == "PENDING"
+    assert "✗" not in said
+    assert "TC-002 interrupted after" in said
 
 
 def test_one_task_is_cancelled_and_the_run_goes_on(workplace):

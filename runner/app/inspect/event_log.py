@@ -104,7 +104,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case events.GateStarted(gate=gate, command=command):
             return f"{display(gate)} $ {display(command)}"
         case events.GateCompleted(proof=proof):
-            return f"{display(proof.id)}: {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
+            ended = proof.note if proof.was_cut_off else proof.verdict
+            return f"{display(proof.id)}: {ended}, exit {proof.exit}, {proof.seconds:.2f} s"
         case events.WriteStaged(path=path, action=action):
             return f"{action} {display(path)}"
         case events.WriteReviewed(path=path, review=review):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runner.gates.base_tests.test_support import Support
 
 _MOST = 20
-_CODE = regex(r"\.(?:py|[cm]?[jt]sx?|ini|cfg|toml|json)\Z")
+_SETTINGS = regex(r"\.(?:ini|cfg|toml|json)\Z")
 
 
 def findings(bench: GateContext) -> Proved:
@@ -215,7 +215,8 @@ class Asking:
         seen = earlier(line, self.bench, as_before(self.support, self.bench, with_added=True))
         ran = ran_of(seen, self.support.new_place) if seen else None
         strict = {one.test: one for one in found}
-        loaded = [one.path for one in self.support.added if _CODE.search(one.path)]
+        paths = [one.path for one in self.support.added]
+        loaded = [one for one in paths if code_language(one) or _SETTINGS.search(one)]
         for one in find_lost_tests(was, ran, now):
             yield strict.pop(one.test, one)
         for one in strict.values():

@@ -106,8 +106,9 @@ def _is_loaded(change: Change) -> bool:
     """Whether a new file can change how tests of other files end, without being named by them."""
     path, content = change.path, (change.content or b"")[:_LARGEST]
     name = path.rpartition("/")[2]
-    if first := _loaded_first(path):
-        return bool(first.search(content) or _REACHES_OTHERS.search(content))
+    first = _loaded_first(path)
+    if first and first.search(content):
+        return True
     if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
         return True
     if _SCRIPT.search(path) and not _IN_TESTS.search(content):  # mocha loads all of a folder

@@ -58,6 +58,12 @@ LANGUAGE = Language(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     tests_of=later(_ASSERTIONS, "tests_of"),
+    # what a file sets in another one's objects before the first test: mocha runs all in one process
+    loaded_first=re.compile(
+        rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)+\s*[-+*/|&?]*=(?![=>])"
+        rb"|^Object\.(?:assign|definePropert\w+)\(",
+        re.MULTILINE,
+    ),
     test_command=later(_ASSERTIONS, "test_command"),
     probed=later("runner.languages.javascript.probes", "put_probes"),
     literals=LITERALS,

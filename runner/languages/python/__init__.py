@@ -38,6 +38,13 @@ LANGUAGE = Language(
     test_file=regex(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
     collected=regex(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
     tests_of=later(_ASSERTIONS, "tests_of"),
+    # what a module sets in another one, or patches for good, when it is imported
+    loaded_first=regex(
+        rb"(?m)^\w+(?:\.\w+)+(?:\[[^\n]*\])?\s*[-+*/|&%]?=(?!=)"
+        rb"|^(?:setattr|delattr)\(|^del \w+[.\[]"
+        rb"|^[\w.]*\bpatch[\w.]*\([^\n]*\.start\(\)"
+        rb"|^(?!sys\.path\b)\w+\.\w+\.(?:update|append|insert|clear|add)\("
+    ),
     test_command=later(_ASSERTIONS, "test_command"),
     swallowed=later(_ASSERTIONS, "find_swallowed"),
     coverage=Coverage(
