@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from sqlalchemy import text
+
 from runner.journal.codec import encode
 from runner.journal.events import Record, RunStarted
 from runner.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
@@ -29,7 +31,7 @@ from runner.team.event_rows import add_lines
 from runner.team.repository_list import Registered
 from runner.team.schema_steps import go_up
 from runner.team.store_engine import find_address, make_place, open_engine
-from runner.team.tables import builds, events
+from runner.team.tables import builds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,24 +82,18 @@ def load_events(store: Store, number: int) -> None:
     old = queue_build(store, Wanted(Registered("old", "/x", "main", "", "", "", "a"), "a"))
     with store.write() as connection:
         connection.execute(builds.update().where(builds.c.id == old.id).values(state="COMPLETED"))
-    for first in range(0, number, 10_000):
-        rows = [
-            {
-                **dict.fromkeys(("run", "task", "causation", "correlation", "producer"), "r"),
-                "build": old.id,
-                "journal": f"j{first // 10_000}",
-                "seq": seq + 1,
-                "id": f"{first + seq:036}",
-                "time": "2026-01-01T00:00:00.000000Z",
-                "type": "gate.completed",
-                "version": 1,
-                "tags": "[]",
-                "line": _CONTENT,
-            }
-            for seq in range(min(10_000, number - first))
-        ]
-        with store.write() as connection:
-            connection.execute(events.insert(), rows)
+        connection.execute(text(_LOAD), {"build": old.id, "line": _CONTENT, "last": number - 1})
+        connection.exec_driver_sql("ANALYZE events")
+
+
+_LOAD = """
+INSERT INTO events (journal, seq, build, id, time, type, run, task, causation, correlation,
+                    producer, version, tags, line)
+SELECT 'j' || n / 10000, n % 10000 + 1, :build, lpad(CAST(n AS text), 36, '0'),
+       '2026-01-01T00:00:00.000000Z', 'gate.completed', 'r', 'r', 'r', 'r', 'r', 1, '[]', :line
+FROM generate_series(0, :last) AS n
+"""
+"""By the server itself, which takes a tenth of the time that a client would."""
 
 
 def measure_size(store: Store, number: int) -> str:

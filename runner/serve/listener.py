@@ -17,7 +17,7 @@ from runner.lazy_module import lazy_module
 from runner.serve.access import Access, Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import FrameType
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.serve.builds import Builds
     from runner.serve.guard import Gateway
     from runner.serve.team_board import TeamDesk
-    from runner.team import build_queue
+    from runner.team import team_budget
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
@@ -38,7 +38,7 @@ else:
     metrics = lazy_module("runner.serve.metrics")
     team_access = lazy_module("runner.serve.team_access")
     served_builds = lazy_module("runner.serve.builds")
-    build_queue = lazy_module("runner.team.build_queue")
+    team_budget = lazy_module("runner.team.team_budget")
     webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
@@ -136,12 +136,12 @@ def serve(
     tell: Callable[[str], None],
     hook_secret: str = "",
     *,
-    count_queue: Callable[[], Mapping[str, int]] = dict,
+    count_queue: Callable[[], metrics.TeamFigures],
 ) -> None:
     """Answer until SIGTERM or Ctrl-C; `tell` hears the first link. Builds go on without us.
 
     With a secret, deliveries of a forge that are signed by it are heard, too. `count_queue` is
-    asked for the team's builds by state when somebody asks for figures.
+    asked for the team's figures when somebody asks for ours.
     """
     links = links_of(places, door.port)
     links.forget()  # an older server's, on the same port: it is gone, for we listen there
@@ -187,8 +187,8 @@ def serve_team(
     links = links_of(places, door.port)
     access = team_access.TeamAccess(links, entrance.instance, desk.store, is_secure=is_secure)
 
-    def count() -> Mapping[str, int]:
-        return build_queue.count_states(desk.store)
+    def count() -> metrics.TeamFigures:
+        return metrics.TeamFigures(*team_budget.measure_team(desk.store))
 
     _run(
         door,

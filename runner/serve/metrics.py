@@ -58,6 +58,16 @@ _OTHER = "other"
 _SHORTEST_TOKEN = 20
 
 
+@dataclass(frozen=True, slots=True)
+class TeamFigures:
+    """What is told of a team's store; where there is none, nothing."""
+
+    states: Mapping[str, int] = field(default_factory=dict)
+    """Builds that are not over, by state."""
+    dollars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Of each budget, by repository: `bound`, `spent`, `given`, `left`."""
+
+
 @dataclass(slots=True)
 class Folder:
     """What is known of one build between two scrapes."""
@@ -164,12 +174,12 @@ class Metrics:
     """The route. One scrape at a time counts; another one waits for it."""
 
     def __init__(
-        self, builds: Builds, token_file: Path, count_queue: Callable[[], Mapping[str, int]]
+        self, builds: Builds, token_file: Path, count_queue: Callable[[], TeamFigures]
     ) -> None:
         self._folders = [Folder(build) for build in builds]
         self._token_file = token_file
         self._count_queue = count_queue
-        self._counting: asyncio.Task[Mapping[str, int] | None] | None = None
+        self._counting: asyncio.Task[TeamFigures | None] | None = None
         self._one_at_a_time = asyncio.Lock()
 
     async def answer(self, request: Request) -> Response:
@@ -195,7 +205,7 @@ class Metrics:
         same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token)
         return same and scheme.lower() == "bearer" and len(token) >= _SHORTEST_TOKEN
 
-    async def _ask_queue(self) -> Mapping[str, int] | None:
+    async def _ask_queue(self) -> TeamFigures | None:
         """The queue by state, empty without a store; None where it does not answer in time.
 
         It is asked in a thread that nobody can end: the next scrape waits for the same one.
@@ -208,13 +218,13 @@ class Metrics:
         found, self._counting = self._counting.result(), None
         return found
 
-    def _count_or_none(self) -> Mapping[str, int] | None:
+    def _count_or_none(self) -> TeamFigures | None:
         try:
             return self._count_queue()
         except RunnerError:
             return None
 
-    def _write(self, queue: Mapping[str, int] | None) -> bytes:
+    def _write(self, queue: TeamFigures | None) -> bytes:
         until = time.monotonic() + _SECONDS_TO_READ
         for folder in self._folders:
             folder.look(until)
@@ -270,14 +280,21 @@ def _shorten(text: str) -> str:
     return shown if len(shown) <= _LONGEST_VALUE else f"{shown[: _LONGEST_VALUE - 1]}…"
 
 
-def _queue_families(queue: Mapping[str, int] | None) -> Iterator[Metric]:
-    if queue is not None and not queue:
+def _queue_families(queue: TeamFigures | None) -> Iterator[Metric]:
+    if queue is not None and not queue.states:
         return
     what = "Whether the team's store answers."
     yield core.GaugeMetricFamily("runner_store_up", what, value=int(queue is not None))
     family = core.GaugeMetricFamily(
         "runner_queue_builds", "The team's builds that are not over, by state.", labels=("state",)
     )
-    for state, number in (queue or {}).items():
-        family.add_metric((state,), number)
+    what = "The team's budgets of this period; no repository: that of the whole team."
+    budgets = core.GaugeMetricFamily("runner_budget_dollars", what, labels=("repository", "part"))
+    if queue is not None:
+        for state, number in queue.states.items():
+            family.add_metric((state,), number)
+        for part in ("bound", "spent", "given", "left"):
+            for scope, told in queue.dollars.items():
+                budgets.add_metric((_shorten(scope), part), told[part])
     yield family
+    yield budgets

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 MOST_ATTEMPTS = 3
 """Workers in a row that may be lost with a build; then it is the build, and it is FAILED."""
+_SPENT, _LAPSED = builds.alias("spent"), builds.alias("lapsed")
+_PENDING, _OTHER = builds.alias("pending"), builds.alias("other")
 _ROUNDS = 20
 """Times that somebody else may be faster before the next round is waited for."""
 
@@ -112,7 +114,7 @@ def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) 
     spent = [one.bound.scope for one in bounds if one.share == 0.0]
     if not spent:
         return
-    one = builds.alias("spent")
+    one = _SPENT
     said = select(one.c.id).where(
         _is_running(one),
         one.c.lease_until < clock(store),
@@ -155,7 +157,7 @@ def _find_lapsed(
     now: ColumnElement[float], me: Claimer, bounds: Sequence[Standing], build: str
 ) -> Any:
     """A build whose worker was not heard of for too long."""
-    one = builds.alias("lapsed")
+    one = _LAPSED
     full = [
         of.bound.scope
         for of in bounds
@@ -175,7 +177,7 @@ def _find_pending(
 ) -> Any:
     """A build that waits, and whose branch nobody builds."""
     full = [of.bound.scope for of in bounds if of.why]
-    one, other = builds.alias("pending"), builds.alias("other")
+    one, other = _PENDING, _OTHER
     is_built = exists().where(
         other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
     )
@@ -257,28 +259,35 @@ def find_newest_build(store: Store, repository: str, branch: str, tag: str) -> Q
 def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, QueuedBuild]]:
     """One transaction in which the build is this claim's. Raises LostClaimError, StoreAwayError."""
     with store.write() as connection:
-        said = builds.select().where(
-            builds.c.id == mine.id, builds.c.token == mine.token, builds.c.state.in_(RUNNING)
-        )
+        said = builds.select().where(*_is_mine(mine))
         # Locked to the end of the transaction: a claim at this moment passes the row over, and
         # finds it as it is left (PostgreSQL, SELECT, "The Locking Clause").
         row = connection.execute(said.with_for_update()).mappings().one_or_none()
         if row is None:
-            raise LostClaimError(
-                f"{mine.short} was handed on to another worker",
-                hint=f"runner queue show {mine.short}",
-                code=ExitCode.CONFLICT,
-            )
+            raise _tell_lost(mine)
         yield connection, of_row(row)
+
+
+def _is_mine(mine: QueuedBuild) -> tuple[ColumnElement[bool], ...]:
+    return (builds.c.id == mine.id, builds.c.token == mine.token, _is_running(builds))
+
+
+def _tell_lost(mine: QueuedBuild) -> LostClaimError:
+    return LostClaimError(
+        f"{mine.short} was handed on to another worker",
+        hint=f"runner queue show {mine.short}",
+        code=ExitCode.CONFLICT,
+    )
 
 
 def beat(store: Store, mine: QueuedBuild, ttl: float) -> Beat:
     """Say that the build is still worked on. Raises LostClaimError, StoreAwayError."""
-    with write_mine(store, mine) as (connection, now):
-        connection.execute(
-            builds.update().where(builds.c.id == mine.id).values(lease_until=clock(store) + ttl)
-        )
-        return Beat(now.cancelled_by)
+    said = builds.update().where(*_is_mine(mine)).values(lease_until=clock(store) + ttl)
+    with store.write() as connection:
+        by = connection.execute(said.returning(builds.c.cancelled_by)).scalar()
+    if by is None:
+        raise _tell_lost(mine)
+    return Beat(str(by))
 
 
 def note_mine(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Text, bindparam, cast, delete, func, insert, literal, select
 
 from runner import effects
 from runner.journal.codec import (
@@ -22,7 +22,7 @@ from runner.team.tables import builds, events, tasks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Insert
 
     from runner.journal.events import Record
     from runner.journal.state import RunState
@@ -32,6 +32,23 @@ if TYPE_CHECKING:
 READY = "branch.created"
 """Since this event of its own, a build is as far as the journal of its clone says."""
 _AT_ONCE = 500
+_NAMES = ("id", "time", "type", "run", "task", "causation", "correlation", "producer")
+_SEQ = '"seq":0'
+
+
+def _insert_next() -> Insert:
+    """An event behind the last one of its build, by one way to the server instead of three."""
+    own: dict[str, Any] = {name: bindparam(name, type_=Text) for name in _NAMES}
+    last = select(func.max(events.c.seq)).where(events.c.journal == bindparam("of"))
+    seq = func.coalesce(last.scalar_subquery(), 0) + 1
+    line = bindparam("head", type_=Text) + cast(seq, Text) + bindparam("tail", type_=Text)
+    own |= {"journal": builds.c.id, "build": builds.c.id, "seq": seq, "version": literal(1)}
+    own |= {"line": line, "tags": builds.c.tags}
+    said = select(*own.values()).where(builds.c.id == bindparam("of"))
+    return insert(events).from_select(list(own), said)
+
+
+_NOTE = _insert_next()
 
 
 def note_event(
@@ -41,12 +58,11 @@ def note_event(
 
     Whoever calls this has the row of the build locked, or just made it: numbers have no gaps.
     """
-    said = select(func.max(events.c.seq)).where(events.c.journal == build)
-    seq = (connection.execute(said).scalar() or 0) + 1
     now, new = effects.timestamp(), effects.new_id()
-    line = {"v": 1, "id": new, "seq": seq, "time": now, "type": kind, **(fields or {})}
-    values = _row(build, build, seq, (new, now, kind, "", "", "", new, PRODUCER), to_text(line))
-    connection.execute(insert(events).values(**values, tags=_tags_of(connection, build)))
+    line = to_text({"v": 1, "id": new, "seq": 0, "time": now, "type": kind, **(fields or {})})
+    head, _, tail = line.partition(_SEQ)  # an id has no such words, and only it stands before
+    said = dict(zip(_NAMES, (new, now, kind, "", "", "", new, PRODUCER), strict=True))
+    connection.execute(_NOTE, {**said, "of": build, "head": head + _SEQ[:-1], "tail": tail})
 
 
 def add_lines(connection: Connection, build: str, journal: str, lines: Sequence[bytes]) -> None:
@@ -73,9 +89,8 @@ def _row_of(build: str, journal: str, line: bytes) -> dict[str, object]:
 
 
 def _row(build: str, journal: str, seq: int, said: tuple[str, ...], line: str) -> dict[str, object]:
-    names = ("id", "time", "type", "run", "task", "causation", "correlation", "producer")
     return {
-        **dict(zip(names, said, strict=True)),
+        **dict(zip(_NAMES, said, strict=True)),
         "build": build,
         "journal": journal,
         "seq": seq,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select, text
+from sqlalchemy import case, func, select, text
 
 from runner import effects
 from runner.errors import RunnerError
@@ -261,17 +261,18 @@ def close_claim(connection: Connection, claim: QueuedBuild, share: Share) -> Non
     """Write down what a claim came to, in the transaction that ends it."""
     mine = (claims.c.build == claim.id, claims.c.token == claim.token, claims.c.spent.is_(None))
     scopes = (TEAM, claim.repository)
-    connection.execute(_lock(scopes)).all()
-    row = connection.execute(claims.select().where(*mine)).mappings().one_or_none()
-    if row is None:
-        return  # it began before there were claims
-    given = row["given"] or 0.0
-    spent = share.spent if share.is_whole else max(share.spent, given)
-    connection.execute(claims.update().where(*mine).values(spent=spent))
+    is_bounded = connection.execute(_lock(scopes)).first() is not None
+    given = func.coalesce(claims.c.given, 0.0)
+    least = case((given > share.spent, given), else_=share.spent)
+    said = claims.update().where(*mine).values(spent=share.spent if share.is_whole else least)
+    row = connection.execute(said.returning(claims.c.at, given, claims.c.spent)).one_or_none()
+    if row is None or not is_bounded:
+        return  # it began before there were claims, or there is no sum that it is part of
+    at, gave, spent = row
     connection.execute(
         budgets.update()
-        .where(budgets.c.scope.in_(scopes), budgets.c.began <= row["at"])
-        .values(used=budgets.c.used + (spent - given))
+        .where(budgets.c.scope.in_(scopes), budgets.c.began <= at)
+        .values(used=budgets.c.used + (spent - gave))
     )
 
 
@@ -284,9 +285,13 @@ def find_wrong_sums(connection: Connection) -> Iterator[str]:
             yield f"the budget of {who} says ${row['used']:.2f}, and its claims ${said:.2f}"
 
 
-def _sum_claims(connection: Connection, scope: str, began: float) -> float:
+def _sum_claims(
+    connection: Connection, scope: str, began: float, *, is_open: bool = False
+) -> float:
     said = select(func.sum(func.coalesce(claims.c.spent, claims.c.given, 0.0)))
     said = said.where(claims.c.at >= began)
+    if is_open:
+        said = said.where(claims.c.spent.is_(None))
     if scope:
         said = said.where(claims.c.repository == scope)
     return float(connection.execute(said).scalar() or 0.0)
@@ -348,6 +353,24 @@ def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
 def count_team(store: Store) -> tuple[dict[str, int], tuple[Standing, ...]]:
     """Builds that are not over by state, and all bounds. Raises StoreAwayError."""
     return count_states(store), read_standings(store)
+
+
+def measure_team(store: Store) -> tuple[dict[str, int], dict[str, dict[str, float]]]:
+    """Builds that are not over by state, and of each budget its dollars by part.
+
+    Parts are its `bound`, and what of it is `spent`, `given` to claims that did not end, and
+    `left`. Raises StoreAwayError.
+    """
+    with store.read() as connection:
+        known = [one for one in list_standings(store, connection) if one.left is not None]
+        dollars = {one.bound.scope: _part(connection, one) for one in known}
+    return count_states(store), dollars
+
+
+def _part(connection: Connection, one: Standing) -> dict[str, float]:
+    given = _sum_claims(connection, one.bound.scope, one.began, is_open=True)
+    parts = {"bound": one.bound.dollars or 0.0, "spent": max(0.0, one.used - given)}
+    return parts | {"given": given, "left": one.left or 0.0}
 
 
 def team_lines(found: tuple[dict[str, int], tuple[Standing, ...]]) -> Iterator[str]:

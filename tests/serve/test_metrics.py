@@ -17,7 +17,7 @@ from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.log import Journal
 from runner.model import Ending, Finding
 from runner.serve.builds import Build, Builds
-from runner.serve.metrics import Folder, Metrics
+from runner.serve.metrics import Folder, Metrics, TeamFigures
 
 NEVER = """\
 ## TASK-003: Never
@@ -189,10 +189,33 @@ def test_the_queue_is_told_where_a_store_is_there(workplace, serve, token):
     assert {key[2]: value for key, value in found.items() if key[1] == "runner_queue_builds"} == {
         "PENDING": 1, "WAITS": 0, "ANALYZING": 0, "PLANNING": 0, "EXECUTING": 0, "VERIFYING": 0,
     }  # fmt: skip
+    assert not any(key[1] == "runner_budget_dollars" for key in found)
+    spend_some(find_address(workplace.home / "state/runner", ""))
+    found = scrape(site, token)
+    assert [
+        found[None, "runner_budget_dollars", part, ""]
+        for part in ("bound", "spent", "given", "left")
+    ] == [20.0, 1.25, 2.0, 16.75]
     (workplace.home / "state/runner/team/store.sqlite").write_bytes(b"no store at all" * 100)
     found = scrape(site, token)
     assert found[None, "runner_store_up"] == 0
     assert found[site.build, "runner_journal_readable"] == 1
+
+
+def spend_some(address):
+    """Have a budget of which one claim spent a part, and another goes on with its share."""
+    from runner.team.build_claim import Claimer, claim_build, finish_build
+    from runner.team.build_queue import Wanted, queue_build
+    from runner.team.repository_list import Registered
+    from runner.team.store_engine import open_store
+    from runner.team.team_budget import Bound, Share, set_bound
+
+    with open_store(address) as store:
+        queue_build(store, Wanted(Registered("shop", "/x", "main", "", "", "", ""), "ada"))
+        set_bound(store, Bound("", 20.0, share=2.0))
+        one = claim_build(store, Claimer("w", "here"))
+        assert claim_build(store, Claimer("v", "here")) is not None
+        finish_build(store, one, "COMPLETED", "", "", Share(2.0, 1.25))
 
 
 def ask(metrics, token):
@@ -203,7 +226,7 @@ def ask(metrics, token):
 def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
     file = tmp_path / "token"
     file.write_text("t" * 40)
-    metrics = Metrics(Builds([]), file, dict)
+    metrics = Metrics(Builds([]), file, TeamFigures)
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,

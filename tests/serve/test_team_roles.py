@@ -11,7 +11,7 @@ from team_people import HERE, Team, certificate, status
 from runner.serve.access import Links
 from runner.serve.application import make_team_application
 from runner.serve.builds import Builds
-from runner.serve.metrics import Metrics
+from runner.serve.metrics import Metrics, TeamFigures
 from runner.serve.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
 from runner.serve.team_board import TeamDesk
 from runner.team.build_queue import Wanted, queue_build
@@ -43,7 +43,7 @@ def waiting(team):
 
 def test_every_route_is_in_the_table_and_every_row_is_a_route(team, tmp_path):
     access = TeamAccess(Links(tmp_path), "x", team.store, is_secure=False)
-    metrics = Metrics(Builds(()), tmp_path / "token", dict)
+    metrics = Metrics(Builds(()), tmp_path / "token", TeamFigures)
     app = make_team_application(TeamDesk(team.store), access, metrics, bool)
     found = {
         f"{way} {one.path}": one.needs

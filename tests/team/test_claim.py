@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import event
 from store_build import a_store, new_database
 from test_store import a_build
 
@@ -220,6 +221,25 @@ def test_the_doorbell_rings_within_a_second(store):
         queued(store)
         assert rung.wait(2)
         assert time.monotonic() - began < 1
+
+
+def test_a_build_takes_few_ways_to_the_store(store):
+    """Each is waited for, while rows are locked: on a busy machine they are what a claim costs."""
+    said = []
+    queued(store)
+
+    def hear(*told):
+        said.extend([told[2]] if not told[2].startswith("BEGIN") else [])  # SQLite's own
+
+    event.listen(store.engine, "before_cursor_execute", hear)
+    mine = claim_build(store, BOB)
+    claimed = len(said)
+    beat(store, mine, 30)
+    beaten = len(said)
+    finish_build(store, mine, "COMPLETED", "")
+    assert (claimed, beaten - claimed) == (4, 1), said
+    assert len(said) - beaten <= 8, said
+    assert list(find_faults(store)) == []
 
 
 def test_the_claim_finds_its_row_by_an_index(postgres):

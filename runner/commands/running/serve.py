@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
     from runner.commands.team import team_store
     from runner.config import paths
-    from runner.serve import listener, webhook
-    from runner.team import build_queue, store_engine
+    from runner.serve import listener, metrics, webhook
+    from runner.team import store_engine, team_budget
 else:
     listener = lazy_module("runner.serve.listener")
+    metrics = lazy_module("runner.serve.metrics")
     paths = lazy_module("runner.config.paths")
     team_store = lazy_module("runner.commands.team.team_store")
-    build_queue = lazy_module("runner.team.build_queue")
     store_engine = lazy_module("runner.team.store_engine")
+    team_budget = lazy_module("runner.team.team_budget")
     webhook = lazy_module("runner.serve.webhook")
 
 EXAMPLES = """\
@@ -113,15 +114,15 @@ def _show_token(file: Path) -> ExitCode:
     return ExitCode.OK
 
 
-def _count_queue(environ: Mapping[str, str]) -> Mapping[str, int]:
-    """The team's builds by state; none where there is no store. Raises RunnerError: it is away."""
+def _count_queue(environ: Mapping[str, str]) -> metrics.TeamFigures:
+    """The team's figures; none where there is no store. Raises RunnerError: it is away."""
     said = team_store.read_settings(environ).store
     if not said and not (paths.Places.of(environ).state / "team" / "store.sqlite").exists():
-        return {}
+        return metrics.TeamFigures()
     try:
         address = store_engine.find_address(paths.Places.of(environ).state, said)
         with store_engine.open_store(address) as store:
-            return build_queue.count_states(store)
+            return metrics.TeamFigures(*team_budget.measure_team(store))
     except ImportError as error:
         raise RunnerError(
             "the team's store needs more than what is installed",
