@@ -62,7 +62,7 @@ class GitHub:
         """Look at the name: it becomes a part of addresses."""
         if not _NAME.fullmatch(self.name) or self.name.endswith(("/.", "/..", ".git")):
             raise RunnerError(
-                "there is no such repository", where=self.name, hint="--repo acme/shop"
+                "there is no such repository", where=self.name, hint="OWNER/NAME, as acme/shop"
             )
 
     @property

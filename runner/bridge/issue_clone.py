@@ -158,7 +158,10 @@ class IssueClone:
             return True
         said = (record.event for record in read_journal(find_journal(self.folder), wanted=_DRAFTS))
         ours = [one for one in said if isinstance(one, DraftProposed) and one.source == _WISH]
-        return not ours or ours[-1].wish == file_wish(self.place, wish).text
+        try:
+            return not ours or ours[-1].wish == file_wish(self.place, wish).text
+        except RunnerError:  # too long, or it says nothing: who drafts it tells so
+            return False
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of the draft that the plan, settings or manifests do not have already."""

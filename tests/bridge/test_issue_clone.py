@@ -54,5 +54,7 @@ def test_a_plan_of_another_text_is_told_from_one_of_this(workplace, tmp_path):
     assert place.clone.look().is_planned
     place.clone.keep_wish("# Import")
     assert not place.clone.look().is_planned
+    place.clone.keep_wish("much " * 10_000)
+    assert not place.clone.look().is_planned
     place.clone.withdraw(ours, "another text")
     assert [one.number for one in place.clone._open().state().open_drafts] == [2]
