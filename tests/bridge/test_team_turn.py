@@ -326,7 +326,7 @@ def test_of_two_workers_with_the_bridge_one_serves_and_the_other_goes_on_where_i
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TEAM_TURN_SEEDS", "3"))))
 def test_a_worker_that_is_killed_between_any_two_calls_doubles_nothing(team, seed):
     chance = random.Random(seed)
-    kills = Kills(team.forge, lambda: len(kills.done) < 4 and chance.random() < 0.4)
+    kills = Kills(team.forge, lambda _: len(kills.done) < 4 and chance.random() < 0.4)
     number = team.shop.request()
 
     def look(waits):

@@ -17,7 +17,6 @@ from runner.text.display import display
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
     from types import FrameType
 
     from runner.bridge import team_turn
@@ -74,13 +73,10 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         interrupted = _end_with_signal(worker)
         if not (given.once or given.until_idle):
             tell(f"{worker.me.name} works for {store.shown}")
-        with _serve_beside(worker, given.bridge):
+        turn = given.bridge and team_turn.serve_beside(worker, given.bridge)
+        with turn or nullcontext():
             worker.serve()
     return ExitCode.INTERRUPTED if interrupted.is_set() else ExitCode.OK
-
-
-def _serve_beside(worker: TeamWorker, name: str) -> AbstractContextManager[None]:
-    return team_turn.serve_beside(worker, name) if name else nullcontext()
 
 
 def _print(line: str) -> None:
