@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import threading
 import time
 from contextlib import suppress
@@ -354,7 +355,8 @@ def test_a_hundred_thousand_lines_are_one_row(watched):
     story.started("TASK-001")
     for number in range(100_000):
         console.progress("TASK-001", f"line {number}")
-    assert console.look().splitlines()[0] == "TASK-001  building  0 s  line 99999"
+    row = console.look().splitlines()[0]
+    assert re.fullmatch(r"TASK-001  building  \d+ s  line 99999", row)
     assert console._above == []
 
 
