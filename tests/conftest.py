@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import zlib
 from pathlib import Path
 
 import pytest
@@ -30,37 +29,6 @@ def pytest_collection_modifyitems():
     providers = sys.modules.get("hypothesis.internal.conjecture.providers")
     if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
-
-
-_STARTS = "COVERAGE_PROCESS_CONFIG"
-"""By which coverage measures what a test starts."""
-_SHARE = 3
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Measure what one test in three starts, always the same ones, and one story in three at all.
-
-    Measuring costs as much again as the start of a command, and half of what a story costs.
-    """
-    said = os.environ.get(_STARTS)
-    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
-        return (yield)
-    del os.environ[_STARTS]
-    measured = _measured() if "stories" in item.path.parts else None
-    if measured:
-        measured.stop()
-    try:
-        return (yield)
-    finally:
-        os.environ[_STARTS] = said
-        if measured:
-            measured.start()
-
-
-def _measured():
-    coverage = sys.modules.get("coverage")
-    return coverage and coverage.Coverage.current()
 
 
 @pytest.fixture
