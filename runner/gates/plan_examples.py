@@ -244,7 +244,7 @@ def _tests(bench: GateContext, names: set[str]) -> Iterator[Source]:
 def _unread(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Parameters that the plan names, as code, and that their function never looks at."""
     code = " ".join(_CODE.findall("\n".join((task.title, *task.acceptance, task.prose))))
-    named = frozenset(re.findall(r"[A-Za-z_$][\w$]*", code))
+    named = frozenset(_NAME.findall(code))
     for path, content in sorted(written.items()):
         for head in function_heads.heads(path, content) if named else ():
             idle = sorted((head.parameters & named) - head.used - head.refused)
@@ -263,7 +263,7 @@ def _out_of_order(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[
     text = "\n".join((task.title, *task.acceptance, task.prose))
     if not _IN_ORDER.search(text):
         return
-    named = frozenset(re.findall(r"[A-Za-z_$][\w$]*", " ".join(_CODE.findall(text))))
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(text))))
     for path, content in sorted(written.items()):
         for head in function_heads.heads(path, content):
             if head.name not in named or not head.gives:

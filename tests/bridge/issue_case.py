@@ -15,10 +15,11 @@ class KilledError(BaseException):
 
 
 class Killing:
-    """A forge of which one call is the last, made or not."""
+    """A forge of which one call is the last, made or not: by its number, or the first so named."""
 
-    def __init__(self, forge, last=None, *, is_made=False):
-        self.forge, self.last, self.is_made, self.calls = forge, last, is_made, []
+    def __init__(self, forge, last=None, *, first="", is_made=False):
+        self.forge, self.last, self.first, self.is_made = forge, last, first, is_made
+        self.calls = []
 
     def __getattr__(self, name):
         call = getattr(self.forge, name)
@@ -26,6 +27,7 @@ class Killing:
         def carry_out(*words, **more):
             self.calls.append(name)
             is_last = len(self.calls) - 1 == self.last
+            is_last |= name == self.first and self.calls.count(name) == 1
             if is_last and not self.is_made:
                 raise KilledError
             came = call(*words, **more)
