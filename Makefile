@@ -19,6 +19,9 @@ CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readin
   manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew known_tree keys_in_names \
   links_of_a_clone descriptors drafts_screened scans_behind everywhere)
 
+# Where it is set, each process of each test would compile the product anew: twice the time of a clean clone.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
