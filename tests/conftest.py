@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def pytest_collection_modifyitems():
     providers = sys.modules.get("hypothesis.internal.conjecture.providers")
     if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
+
+
+_STARTS = "COVERAGE_PROCESS_CONFIG"
+"""By which coverage measures what a test starts."""
+_SHARE = 4
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Measure what one test in four starts, always the same ones; each test itself is measured.
+
+    A command that is measured costs twice its time, and commands are more than half of all.
+    """
+    said = os.environ.get(_STARTS)
+    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
+        return (yield)
+    del os.environ[_STARTS]
+    try:
+        return (yield)
+    finally:
+        os.environ[_STARTS] = said
 
 
 @pytest.fixture

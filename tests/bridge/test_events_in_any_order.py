@@ -1,5 +1,6 @@
 """Looks that come doubled, late or never, kills and noise between: the same end in the end."""
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from issue_case import Case, Direct, KilledError, Killing
 
+EXAMPLES = 40 if "CAMPAIGN_SECONDS" in os.environ else 12
 NOISE = [
     ("eve", "/runner approve {digest}"),
     ("tom", "/runner stop"),
@@ -123,7 +125,7 @@ def play(bare, plan):
 PLAIN = [(1, [], [])] * len(ACTS)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(plan=st.tuples(*[BETWEEN] * len(ACTS)))
-def test_in_any_order_it_ends_the_same(bare, plan):
+def test_in_any_order_it_ends_the_same_campaign(bare, plan):
     assert play(bare, plan) == play(bare, PLAIN)

@@ -323,8 +323,8 @@ def test_of_two_workers_with_the_bridge_one_serves_and_the_other_goes_on_where_i
         team.shop.status(one)  # has one comment
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("TEAM_TURN_SEEDS", "3"))))
-def test_a_worker_that_is_killed_between_any_two_calls_doubles_nothing(team, seed):
+@pytest.mark.parametrize("seed", range(3 if "CAMPAIGN_SECONDS" in os.environ else 1))
+def test_a_worker_that_is_killed_between_any_two_calls_doubles_nothing_campaign(team, seed):
     chance = random.Random(seed)
     kills = Kills(team.forge, lambda _: len(kills.done) < 4 and chance.random() < 0.4)
     number = team.shop.request()
