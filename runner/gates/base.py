@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from runner.gates import failed_bounds
     from runner.gates.failed_bounds import Bounds
     from runner.gates.junit import TestResults, Told
+    from runner.gates.mtime_changes import Touched
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process import other_trees
@@ -106,6 +107,10 @@ class CheckResult(Protocol):
     @property
     def told(self) -> Told:
         """What its test programs wrote down."""
+
+    @property
+    def touched(self) -> Touched:
+        """What it did to files of the tree."""
 
     @property
     def unnamed(self) -> bool:
