@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from runner.gates import failed_bounds
     from runner.gates.failed_bounds import Bounds
     from runner.gates.junit import TestResults, Told
-    from runner.gates.mtime_changes import Touched
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process import other_trees
@@ -89,6 +88,14 @@ class Proved:
     tools: tuple[tuple[str, str], ...] = ()
 
 
+class LeftFiles(Protocol):
+    """What a command did to the files of the tree; `mtime_changes.Touched` is one."""
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Files that were not there before."""
+
+
 class CheckResult(Protocol):
     """How a check ended, for those after it; `check_run.CheckRun` is one."""
 
@@ -109,7 +116,7 @@ class CheckResult(Protocol):
         """What its test programs wrote down."""
 
     @property
-    def touched(self) -> Touched:
+    def touched(self) -> LeftFiles:
         """What it did to files of the tree."""
 
     @property
