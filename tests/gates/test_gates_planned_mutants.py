@@ -110,11 +110,19 @@ class Laboratory:
     [
         (Ends.NOTICED, GONE, SCRIPT, 1),
         (Ends.SURVIVED, GONE, SCRIPT, 0),
-        (Ends.CRASHED, GONE, SCRIPT, 0),
+        (Ends.CRASHED, GONE, SCRIPT, 1),
+        (Ends.NO_TIME, GONE, SCRIPT, 0),
         (Ends.NOTICED, "a key is changed", SCRIPT, 0),
         (Ends.NOTICED, GONE, SCRIPT.replace("toEqual", "toStrictEqual"), 0),
     ],
-    ids=["it fails then", "it holds then", "it crashes", "no key is gone", "strict already"],
+    ids=[
+        "it fails then",
+        "it holds then",
+        "it fails in its own file",
+        "no time",
+        "no key is gone",
+        "strict already",
+    ],
 )
 def test_keys_that_the_plan_wants_gone_are_asked_for_without_undefined(
     tmp_path, monkeypatch, ended, acceptance, tests, count
