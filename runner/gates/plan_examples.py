@@ -341,14 +341,14 @@ def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
             yield path, line, said, "have a test give each of them, with what must come out"
         if not is_written_in(path, "python"):
             continue
-        for one in plan_words.find_defaults(text, plan):
+        for default in plan_words.find_defaults(text, plan):
+            name, given = default.function, default.parameter
             near = [each.decode("utf-8", "replace") for _, each in find_tests(bench)]
-            near = [each for each in near if re.search(rf"\b{one.function}\b", each)]
-            if near and not any(
-                plan_words.gives_none(one.function, one.parameter, each) for each in near
-            ):
-                said = f"no test gives {one.function} a {one.parameter} of None: it counts as none"
-                yield path, one.line, said, "have a test say what None is, or take it for a value"
+            near = [each for each in near if re.search(rf"\b{name}\b", each)]
+            if near and not any(plan_words.gives_none(name, given, each) for each in near):
+                said = f"no test gives {name} a {given} of None: it counts as none"
+                hint = "have a test say what None is, or take it for a value"
+                yield path, default.line, said, hint
 
 
 def _takes_order_away(test: Source) -> bool:

@@ -110,7 +110,7 @@ def _in_scripts(text: str, mask: str) -> Iterator[tuple[int, str, str]]:
         opening = mask.find("{", test.end(), last)
         if opening < 0 or re.search(r"\(\s*\w+\s*\)\s*(?:=>\s*)?\Z", mask[test.end() : opening]):
             continue  # it is handed what it may call at the end
-        later = []
+        later: list[tuple[int, int]] = []
         for match in _SCRIPT_LATER.finditer(mask, opening + 1, last):
             if not later or match.start() > later[-1][1]:
                 later.append((match.start(), _chain_end(mask, match.end())))
