@@ -126,10 +126,10 @@ def _look(
     known = [_Open(one, Weighing(strict)) for one in subjects]
     for deep in (False, True) if strict else (True,):
         for one in known:
-            while not one.is_over and (deep or not one.weighing.has_claims):
+            while (deep or not one.weighing.has_claims) and (mutant := one.find_next()):
                 if laboratory.is_over or laboratory.tried >= most:
                     break
-                _try_next(one, laboratory)
+                one.take(laboratory.run(mutant))
     for one in known:
         if one.is_over or one.weighing.result is Weight.NOTICED:
             looked.weights.append((one.subject, one.weighing))
@@ -150,19 +150,23 @@ class _Open:
     def __init__(self, subject: Subject, weighing: Weighing) -> None:
         self.subject = subject
         self.weighing = weighing
-        self.left = weighing.select_mutants(subject)
+        self._left = weighing.select_mutants(subject)
+        self._next: Mutant | None = None
         self.is_over = False
         """Whether there is an answer."""
 
+    def find_next(self) -> Mutant | None:
+        """The mutant that is to be tried next; None where there is an answer."""
+        if self._next is None:
+            self._next = next(self._left, None)
+            self.is_over = self._next is None
+        return self._next
 
-def _try_next(one: _Open, laboratory: MutantRunner) -> None:
-    mutant = next(one.left, None)
-    if mutant is None:
-        one.is_over = True
-        return
-    ended = laboratory.run(mutant)
-    if ended is not Ends.NO_TIME:
-        one.weighing.add(mutant, ended)
+    def take(self, ended: Ends) -> None:
+        """What became of that mutant."""
+        if self._next is not None and ended is not Ends.NO_TIME:
+            self.weighing.add(self._next, ended)
+        self._next = None
 
 
 def _tell_results(
