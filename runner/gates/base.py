@@ -88,6 +88,14 @@ class Proved:
     tools: tuple[tuple[str, str], ...] = ()
 
 
+class LeftFiles(Protocol):
+    """What a command did to the files of the tree; `mtime_changes.Touched` is one."""
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """Files that were not there before."""
+
+
 class CheckResult(Protocol):
     """How a check ended, for those after it; `check_run.CheckRun` is one."""
 
@@ -106,6 +114,10 @@ class CheckResult(Protocol):
     @property
     def told(self) -> Told:
         """What its test programs wrote down."""
+
+    @property
+    def touched(self) -> LeftFiles:
+        """What it did to files of the tree."""
 
     @property
     def unnamed(self) -> bool:

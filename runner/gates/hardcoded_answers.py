@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.config.settings import Settings
-    from runner.gates import function_heads, test_answers
+    from runner.gates import disguised_answers, function_heads, test_answers
     from runner.gates.base import GateContext
     from runner.gates.coverage import lines as line_sets
     from runner.gates.function_heads import Head
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runner.text import literals
     from runner.text.literals import Source
 else:
+    disguised_answers = lazy_module("runner.gates.disguised_answers")
     function_heads = lazy_module("runner.gates.function_heads")
     test_answers = lazy_module("runner.gates.test_answers")
     line_sets = lazy_module("runner.gates.coverage.lines")
@@ -95,10 +96,10 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             message=said,
             path=path,
             line=line,
-            severity=Severity.QUESTION,
+            severity=Severity.QUESTION if sure else Severity.WARNING,
             hint="have the code find the answer, for what no test gives too",
         )
-        for path, line, said in _told(bench, tests)
+        for path, line, said, sure in _told(bench, tests)
     ]
     return Proved(None, tuple(found[:_MOST]))
 
@@ -108,7 +109,8 @@ def _source(path: str, content: bytes | None) -> Source:
     return literals.Source(text, hashes=is_written_in(path, "python"))
 
 
-def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
+def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, int, str, bool]]:
+    plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
     for path, lines in sorted(line_sets.own_lines(bench).items()):
         content = bench.after(path)
         if content is None or bench.is_test(path) or mutants.is_left_out(path, content):
@@ -119,7 +121,7 @@ def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, in
             span = frozenset(range(head.line, head.last + 1))
             asked = [one for one in tests if head.name in one.words]
             if said := "" if _is_promised(bench.task) else tell_unwritten(head):
-                yield path, head.line, said
+                yield path, head.line, said, True
             if asked and head.parameters and head.gives and 2 * len(lines & span) >= len(span):
                 own = [one for one in answers if _is_of(one, head, source)]
                 listed = _is_listed(own, bench.task)
@@ -128,7 +130,10 @@ def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, in
                     said = tell_known(head, own, asked) or tell_recited(head, asked)
                     said = said or _tell_kept(bench, head, source, asked)
                 if said:
-                    yield path, head.line, said
+                    yield path, head.line, said, True
+        for one in disguised_answers.find_disguised(path, content, tests, plan):
+            if one.line in lines:
+                yield path, one.line, one.message, one.sure or bench.settings.mutation == "strict"
 
 
 def _is_promised(task: Task) -> bool:

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates import result_kinds
+    from runner.gates import result_kinds, unawaited_claims
     from runner.gates.base import GateContext
     from runner.model import Task
 else:
     result_kinds = lazy_module("runner.gates.result_kinds")
+    unawaited_claims = lazy_module("runner.gates.unawaited_claims")
 
 CHECK = "idle-claims"
 _LARGEST = 1_000_000
@@ -142,6 +143,7 @@ def idle_claims(path: str, content: bytes) -> Iterator[tuple[int, str, str]]:
             yield line_of(text, match.start()), shown, _TWO
     yield from _of_close(text, mask)
     yield from _of_alias(text, mask)
+    yield from unawaited_claims.find_unawaited(path, text, mask)
     for match in _FAKED.finditer(mask):
         asked = re.compile(rf"\bexpect\(\s*(?:await\s+)?{re.escape(match['name'])}\([^\n]*")
         for one in asked.finditer(mask, match.end()):
@@ -193,6 +195,7 @@ def _top(text: str, mask: str) -> str:
 def _in_python(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     yield from _of_python(tree)
     yield from _of_source(tree)
+    yield from unawaited_claims.find_unawaited_in_python(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _of_mocks(node)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates import function_heads, named_errors
+    from runner.gates import function_heads, named_errors, plan_words
     from runner.gates.base import GateContext
     from runner.gates.mutation import written_again
     from runner.gates.named_errors import NamedError
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 else:
     function_heads = lazy_module("runner.gates.function_heads")
     named_errors = lazy_module("runner.gates.named_errors")
+    plan_words = lazy_module("runner.gates.plan_words")
     written_again = lazy_module("runner.gates.mutation.written_again")
     literals = lazy_module("runner.text.literals")
 
@@ -106,6 +107,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         *((shown, one) for one in _unwaited(bench, written)),
         *((shown, one) for one in _out_of_order(bench, written)),
         *((shown, one) for one in _without_chance(bench.task, written)),
+        *((shown, one) for one in _unspoken(bench, written)),
     )
     found = (
         Finding(check=CHECK, message=message, path=path, line=line, severity=severity, hint=hint)
@@ -322,6 +324,31 @@ def _brought(text: str) -> frozenset[str]:
     return frozenset(
         word for line in lines if not pure.search(line) for word in _NAME.findall(line)
     )
+
+
+def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
+    """Characters that the plan lists and no test gives, and a default of None that none gives."""
+    plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    for path, content in sorted(written.items()):
+        text = content.decode("utf-8", "replace")
+        of = {name: line for name, line in named_errors.definitions_in(text) if name in named}
+        tests = [*_tests(bench, {*of})] if of else []
+        line = min(of.values(), default=0)
+        for one in plan_words.find_unseen(plan, tests) if tests else ():
+            shown = ", ".join(one.names)
+            said = f"the plan names characters that no test gives: {shown}"
+            yield path, line, said, "have a test give each of them, with what must come out"
+        if not is_written_in(path, "python"):
+            continue
+        for default in plan_words.find_defaults(text, plan):
+            name, given = default.function, default.parameter
+            near = [each.decode("utf-8", "replace") for _, each in find_tests(bench)]
+            near = [each for each in near if re.search(rf"\b{name}\b", each)]
+            if near and not any(plan_words.gives_none(name, given, each) for each in near):
+                said = f"no test gives {name} a {given} of None: it counts as none"
+                hint = "have a test say what None is, or take it for a value"
+                yield path, default.line, said, hint
 
 
 def _takes_order_away(test: Source) -> bool:

@@ -256,7 +256,7 @@ def recitals(answers: Sequence[Answer], tests: Sequence[Source]) -> list[Answer]
     for table in {one.table for one in stood if one.table >= 0}:
         every = [one for one in answers if one.table == table]
         here = [one for one in stood if one.table == table]
-        if len(here) == len(every) and sum(_is_composed(one.given[0]) for one in here) >= _ENOUGH:
+        if len(here) == len(every) and sum(is_composed(one.given[0]) for one in here) >= _ENOUGH:
             found = [*found, *here]
     return sorted(found, key=lambda one: one.line)
 
@@ -275,13 +275,13 @@ def _is_telling(answer: Answer) -> bool:
             and re.fullmatch(r"-?\d+(?:\.\d+)?", one) is not None
             and one.lstrip("-") not in {*_TRIVIAL, *re.findall(r"\d+", ",".join(answer.given))}
         )
-    return len(answer.given) > 1 or _is_composed(answer.given[0])
+    return len(answer.given) > 1 or is_composed(answer.given[0])
 
 
 def _is_membership(members: tuple[str, ...]) -> bool:
     fractions = [one for one in members if re.fullmatch(r"-?\d+\.\d*[1-9]", one)]
     texts = [one for one in members if not re.fullmatch(r"-?[\d.]+", one)]
-    composed = len([*filter(_is_composed, texts)])
+    composed = len([*filter(is_composed, texts)])
     return bool((fractions and len(members) > _ENOUGH) or _ENOUGH <= composed == len(members))
 
 
@@ -289,7 +289,7 @@ def _is_small(form: str) -> bool:
     return bool(re.fullmatch(r"-?\d{0,2}|\w{0,2}|true|false|none|null|nil", form))
 
 
-def _is_composed(form: str) -> bool:
+def is_composed(form: str) -> bool:
     """Whether a value is more than a word or a small number of its domain."""
     if form.startswith("[") and "," in form:
         return True

@@ -375,3 +375,17 @@ def test_a_file_of_units_is_data(tmp_path):
     tests += "  assert.equal(count('mb'), 1048576);\n});\n"
     more = {"lib/units.json": '{"kb": 1024, "mb": 1048576}'}
     assert said(tmp_path, "shop.js", code, tests, more=more) == []
+
+
+def test_an_answer_in_disguise_asks_where_it_is_sure_and_else_with_strict_alone(tmp_path):
+    pattern = (
+        "import re\ndef known(name):\n    return bool(re.match('ada lovelace|j r tolkien', name))\n"
+    )
+    ((severity, message),) = said(tmp_path, "a.py", pattern, TESTS, mutation="warn")
+    assert (severity, "every branch" in message) == (Severity.QUESTION, True)
+    printed = "def initials(doc):\n    return repr(doc).count(\"'b': [\")\n"
+    ((severity, _),) = said(tmp_path, "a.py", printed, TESTS, mutation="warn")
+    assert severity is Severity.WARNING
+    ((severity, _),) = said(tmp_path, "a.py", printed, TESTS)
+    assert severity is Severity.QUESTION
+    assert said(tmp_path, "a.py", printed, TESTS, by_person=True) == []

@@ -58,9 +58,9 @@ def yard(tmp_path):
     return Yard(tmp_path)
 
 
-def noticed(yard, line=f"{UNITTEST} test_shop", *, by_person=False, **settings):
+def noticed(yard, line=f"{UNITTEST} test_shop", *, by_person=False, acceptance=(), **settings):
     """What the mutants say after the contract passed and its coverage was weighed."""
-    yard.set_up(line, settings={"mutation": "warn", **settings}, coverage=0)
+    yard.set_up(line, settings={"mutation": "warn", **settings}, coverage=0, acceptance=acceptance)
     bench = replace(yard.bench, by_person=by_person, tree="1" * 40)
     (contract,) = bench.task.test_contracts
     first = prove_test(Check(contract.id, "test", contract.command, Limits(60, 60, 60)), bench)

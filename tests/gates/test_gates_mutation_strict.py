@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from coverage_bench import PYTEST, Yard
-from test_gates_mutation_python import DISCOUNT, GOOD, noticed, of
+from test_gates_mutation_python import COLLECTED, DISCOUNT, GOOD, noticed, of
 
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.mutants import Mutant, Subject
@@ -375,3 +375,47 @@ def test_a_number_that_stands_in_for_nothing_is_told_where_no_test_comes_to_it(
         findings = of(yard, words, shop=shop, mutation=mutation).findings
         found = [one for one in findings if "where there is nothing" in one.message]
         assert [(one.severity, one.message) for one in found] == [(severity, message)] * told
+
+
+class Short:
+    """A laboratory whose time ends after some tries, each of which is noticed."""
+
+    def __init__(self, tries):
+        self.tries, self.tried = tries, 0
+
+    @property
+    def is_over(self):
+        return self.tried >= self.tries
+
+    def run(self, _mutant):
+        self.tried += 1
+        return Ends.NOTICED
+
+
+@pytest.mark.parametrize(("tries", "known"), [(9, 3), (3, 3), (4, 3), (2, 2), (0, 0)])
+def test_every_function_is_looked_at_before_any_is_looked_at_deeper(tries, known):
+    kinds = ("returned value", "condition", "arithmetic", "operand")
+    subjects = tuple(
+        Subject("a.go", name, 1, tuple(Mutant("a.go", name, kind, 1, 0, 1, b"x") for kind in kinds))
+        for name in ("A", "B", "C")
+    )
+    looked = survivors._look(subjects, Short(tries), 60, strict=True)
+    assert len(looked.weights) == known
+    assert looked.cut_short == ("" if known == len(subjects) else "the time for it was over")
+
+
+def test_what_nobody_measured_is_not_told_as_run_by_no_test(yard):
+    yard.write("a.go", "package a\n\nfunc A(n int) int {\n\treturn n + 1\n}\n")
+    yard.write("test_shop.py", "import shop\n" + GOOD)
+    found = strictly(yard, GOOD)
+    told = [message for _, message in found if "a.go" in message]
+    assert told == ["what tests run of a.go was not measured: what they notice is not known"]
+    assert not [message for _, message in found if "no test was seen to run" in message]
+
+
+def test_a_line_of_a_function_that_no_test_ran_before_either_is_not_asked_about(yard):
+    before = "\n\ndef taxed(price):\n    rate = 2\n    more = 1\n    return price * rate + {}\n"
+    yard.write("shop.py", DISCOUNT + before.format("more + 1"), before=DISCOUNT + before.format(1))
+    yard.write("test_shop.py", GOOD + COLLECTED)
+    found = [one.message for one in noticed(yard, mutation="strict").findings]
+    assert not [message for message in found if "no test was seen to run" in message], found

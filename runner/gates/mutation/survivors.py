@@ -11,8 +11,10 @@ from runner.gates.coverage.lines import own_lines
 from runner.gates.coverage.measurements import source
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
+from runner.gates.mutation.planned_mutants import find_planned
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.gates.mutation.unread_rows import unread_rows
+from runner.gates.mutation.unrun_functions import some_of, tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.lazy_dataclass import dataclass
@@ -20,7 +22,7 @@ from runner.model import Finding, Proof, Severity, Verdict, digest_of
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from runner.gates.base import GateContext
 
@@ -34,7 +36,6 @@ _STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
 _DOUBT = 2
 """Kinds that survive, while none is noticed, that are told although it was cut short."""
 _LONGEST = 120
-_MOST_NAMED = 5
 _MOST_DEFAULTS = 2
 _NEAR = 12
 """Bytes before a number that are looked at."""
@@ -80,6 +81,8 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     )
     told += tuple(_tell_results(check, bench, looked, strict=strict))
     told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
+    unsure = Severity.QUESTION if strict else Severity.WARNING
+    told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
     asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
     short = tuple(_cut_short(check, bench, looked, subjects, strict=strict))
@@ -114,16 +117,26 @@ def _mutants(
 def _look(
     subjects: tuple[Subject, ...], laboratory: MutantRunner, most: int, *, strict: bool
 ) -> _Looked:
-    """Function by function, until enough is noticed or enough kinds of mutants were not."""
+    """Until enough of each function is noticed, or enough kinds of its mutants were not.
+
+    First each until a claim noticed something of it, then deeper: where time ends, that takes from
+    how much is known of functions, and leaves none of them unseen behind those before it.
+    """
     looked = _Looked()
-    for subject in subjects:
-        weighing = Weighing(strict)
-        if not _look_at(subject, weighing, laboratory, most):
+    known = [_Open(one, Weighing(strict)) for one in subjects]
+    for deep in (False, True) if strict else (True,):
+        for one in known:
+            while (deep or not one.weighing.has_claims) and (mutant := one.find_next()):
+                if laboratory.is_over or laboratory.tried >= most:
+                    break
+                one.take(laboratory.run(mutant))
+    for one in known:
+        if one.is_over or one.weighing.result is Weight.NOTICED:
+            looked.weights.append((one.subject, one.weighing))
+        elif not looked.cut_short:
             over = laboratory.tried < most
             looked.cut_short = "the time for it was over" if over else f"{most} mutants were tried"
-            looked.open_one = subject, weighing
-            break
-        looked.weights.append((subject, weighing))
+            looked.open_one = one.subject, one.weighing
     for _, weighing in looked.weights:
         looked.noticed += len(weighing.noticed)
         looked.survived += sum(map(len, weighing.survived.values()))
@@ -131,16 +144,29 @@ def _look(
     return looked
 
 
-def _look_at(subject: Subject, weighing: Weighing, laboratory: MutantRunner, most: int) -> bool:
-    """Whether there was an answer."""
-    for mutant in weighing.select_mutants(subject):
-        if laboratory.is_over or laboratory.tried >= most:
-            return weighing.result is Weight.NOTICED
-        ended = laboratory.run(mutant)
-        if ended is Ends.NO_TIME:
-            return weighing.result is Weight.NOTICED
-        weighing.add(mutant, ended)
-    return True
+class _Open:
+    """A function of which mutants are tried, as far as it came."""
+
+    def __init__(self, subject: Subject, weighing: Weighing) -> None:
+        self.subject = subject
+        self.weighing = weighing
+        self._left = weighing.select_mutants(subject)
+        self._next: Mutant | None = None
+        self.is_over = False
+        """Whether there is an answer."""
+
+    def find_next(self) -> Mutant | None:
+        """The mutant that is to be tried next; None where there is an answer."""
+        if self._next is None:
+            self._next = next(self._left, None)
+            self.is_over = self._next is None
+        return self._next
+
+    def take(self, ended: Ends) -> None:
+        """What became of that mutant."""
+        if self._next is not None and ended is not Ends.NO_TIME:
+            self.weighing.add(self._next, ended)
+        self._next = None
 
 
 def _tell_results(
@@ -238,35 +264,7 @@ def _asked(
             hint=_HINT,
         )
     for path, lines in sorted(own.items()):
-        yield from _not_run(check, bench, path, lines, executions.lines(path))
-
-
-def _not_run(
-    check: Check, bench: GateContext, path: str, own: frozenset[int], ran: frozenset[int]
-) -> Iterator[Finding]:
-    """Functions of the task that no test was seen to run: a mock may stand in their place."""
-    content = bench.after(path)
-    if content is None or is_left_out(path, content):
-        return
-    lines: dict[str, set[int]] = {}
-    for mutant in mutants_of(path, content, own, own):
-        lines.setdefault(mutant.function, set()).add(mutant.line)
-    idle = {name: min(of) for name, of in lines.items() if not of & ran}
-    if idle:
-        yield Finding(
-            check=check.id,
-            message=f"no test was seen to run {_some(list(idle))}: whether one notices what "
-            f"{'it does' if len(idle) == 1 else 'they do'} is not known",
-            path=path,
-            line=min(idle.values()),
-            severity=Severity.QUESTION,
-            hint="have a test run the code itself, with nothing in its place",
-        )
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMED])
-    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
+        yield from tell_unrun(check.id, bench, path, lines, executions.lines(path))
 
 
 # --- in words -------------------------------------------------------------------------
@@ -339,15 +337,15 @@ def _cut_short(
         if looked.weights
         else Severity.WARNING,
         hint="" if strict else 'mutation = "strict" takes the time',
-        detail=f"not known: {_some(left)}" if strict else "",
+        detail=f"not known: {some_of(left)}" if strict else "",
     )
 
 
 def _proof(looked: _Looked, laboratory: MutantRunner, functions: int, *, strict: bool) -> Proof:
     names = [subject.name for subject, _ in looked.of(Weight.NOTHING)]
-    notes = [f"no test notices {_some(names)}"] if names else []
+    notes = [f"no test notices {some_of(names)}"] if names else []
     if results := [subject.name for subject, _ in looked.of(Weight.REFUSALS)]:
-        notes.append(f"no test notices what {_some(results)} returns")
+        notes.append(f"no test notices what {some_of(results)} returns")
     if looked.cut_short:
         notes.append(f"{len(looked.weights)} of {functions} functions: {looked.cut_short}")
     bad = Verdict.FAIL if strict else Verdict.SKIPPED

@@ -89,6 +89,11 @@ class Weighing:
         return frozenset(self.noticed) - _COARSE
 
     @property
+    def has_claims(self) -> bool:
+        """Whether a claim about what comes out noticed a mutant."""
+        return bool(self._fine)
+
+    @property
     def _told(self) -> frozenset[str]:
         return frozenset({*self.noticed, *self.survived, *self.crashed})
 
