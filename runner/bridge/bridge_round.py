@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
+from runner.bridge.comment_text import is_branch_of
 from runner.bridge.epic import MIRROR
 from runner.bridge.forge import ForgeBusyError, ForgeError
-from runner.bridge.issue_clone import IssueClone, find_journal
+from runner.bridge.issue_clone import CLONE, IssueClone, find_journal
 from runner.bridge.issue_desk import StoppedError
 from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.rehearsal import RehearsedClone
@@ -42,6 +43,8 @@ LEASE = "runner-bridge"
 TRIGGER, EVERY = "runner", 60.0
 """The label by which it is asked, and seconds between rounds, where nobody says otherwise."""
 _SEEN = "seen.json"
+_HAS_REQUEST = frozenset({Stage.REVIEW, Stage.PERSON, Stage.PAUSED})
+"""Where a word in a pull request is waited for: the issue itself does not tell of it."""
 _LISTENS, _SOONEST = 1.0, 5.0
 """Seconds between looks whether the forge has news; and, however much it has, between rounds."""
 
@@ -270,9 +273,11 @@ class Bridge:
 
     def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
-        if Stage.REVIEW not in issue.labels:
+        if not _HAS_REQUEST & issue.labels:
             return ()
-        pull = self.forge.find_pull_request(branch_of(issue.number), base, login)
+        # Elsewhere it may be begun, too; then there is no clone here, and it is looked at anyhow.
+        branch = read_branch(self.folder / str(issue.number), issue.number)
+        pull = self.forge.find_pull_request(branch, base, login) if branch else None
         if pull is None:
             return ()
         said = tuple((one.id, one.updated) for one in self.forge.list_comments(pull.number))
@@ -284,19 +289,16 @@ class Bridge:
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted(at for one in folders if (at := read_number(one.name)) >= 0)
 
-    def _place_of(self, number: int) -> tuple[Project, str, str, Path, Observer]:
-        folder = self.folder / str(number)
-        return (self.project, self.asked.remote, branch_of(number), folder, self.observer)
+    def _place_of(self, number: int) -> tuple[Project, str, Path, Observer]:
+        return (self.project, self.asked.remote, self.folder / str(number), self.observer)
 
     def _make_work(self, number: int, builder: IssueClone, login: str, base: str) -> IssueWork:
-        branch = branch_of(number)
-        assert branch != base  # nothing is ever pushed where pull requests go
+        builder.branch = read_branch(builder.folder, number)
         return IssueWork(
             self.forge,
             builder,
             number,
             self.asked.label,
-            branch,
             base,
             login,
             mode=self.project.settings.plan_review_of(ReviewMode.PROMPT),
@@ -344,6 +346,10 @@ def _advance(work: IssueWork, builder: IssueClone) -> str:
     return said
 
 
-def branch_of(number: int) -> str:
-    """Where an issue is built; never by its title, which may change."""
-    return f"runner/{number}"
+def read_branch(folder: Path, number: int) -> str:
+    """The branch of its issue that a clone is on; empty where it is on none, or not there."""
+    with suppress(OSError, UnicodeDecodeError):
+        head = (folder / CLONE / ".git/HEAD").read_text(encoding="utf-8").strip()
+        branch = head.removeprefix("ref: refs/heads/")
+        return branch if is_branch_of(number, branch) else ""
+    return ""

@@ -74,6 +74,12 @@ class Ended:
 class Builder(Protocol):
     """What the bridge has done for one issue."""
 
+    branch: str
+    """Where it is built; empty until that is known."""
+
+    def find_branch(self, number: int) -> str:
+        """The branch that the remote has of an issue already; empty for none."""
+
     def keep_wish(self, text: str) -> None:
         """Remember what is wished for, as it was when it was asked for."""
 

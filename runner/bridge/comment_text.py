@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,9 @@ _MOST_COMPARED, _MOST_CHANGED, _LONGEST_CHANGED, _LONGEST_DIFFERENCE = 2000, 200
 _TICKS = re.compile(r"`+")
 _CUT = "… cut here"
 _FENCE = re.compile(r"`{3,}")
+_OTHERS = re.compile(r"[^a-z0-9]+")
+_LONGEST_WORDS = 40
+_BRANCH = re.compile(r"runner/([1-9][0-9]{0,17})(?:-[a-z0-9]+)*")
 _SAID = ("handed", "answer", "history")
 """What of a memory others' words are in."""
 _LONGEST_SAID = 4000
@@ -68,6 +73,8 @@ class Memory(NamedTuple):
     """Who was assigned, since it is their turn."""
     history: str = ""
     """What was refused and asked for anew, a line each."""
+    branch: str = ""
+    """Where it is built; empty where that was begun before branches had words."""
     before: int = 0
     """The last pull request of what was ended before it was asked for again."""
     ended: str = ""
@@ -154,6 +161,26 @@ def plain_title(text: str) -> str:
     """A foreign title that names nobody and no issue: titles become subjects of commits."""
     said = " ".join(_ACTS.sub(" ", display(redact(text))).split())
     return said[:200].strip() or "untitled"
+
+
+def name_branch(number: int, title: str) -> str:
+    """The branch of an issue by its number and first words of its title, as `runner/7-csv`.
+
+    Of a title without letters that every system can name it is the number alone.
+    """
+    plain = unicodedata.normalize("NFKD", plain_title(title)).encode("ascii", "ignore").decode()
+    words = _OTHERS.sub("-", plain.casefold()).strip("-")
+    if len(words) > _LONGEST_WORDS:
+        # Between words, where there is one to be cut behind.
+        cut = words[: _LONGEST_WORDS + 1].rpartition("-")[0] or words[:_LONGEST_WORDS]
+        words = cut.strip("-")
+    return f"runner/{number}-{words}" if words else f"runner/{number}"
+
+
+def is_branch_of(number: int, branch: str) -> bool:
+    """Whether a name can be that of an issue's branch: what a comment says may be anybody's."""
+    found = _BRANCH.fullmatch(branch)
+    return found is not None and read_number(found[1]) == number
 
 
 def list_naming(sections: str) -> list[str]:

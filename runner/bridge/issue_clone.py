@@ -18,6 +18,7 @@ from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.builder import BuildFacts, Ended, TaskRow
+from runner.bridge.comment_text import is_branch_of
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
@@ -59,7 +60,8 @@ TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
 _REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
-_CLONE = "repository"
+CLONE = "repository"
+"""Of an issue's folder, where its clone is."""
 _SAID = 4000
 _MOST = 4 << 20
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
@@ -71,10 +73,11 @@ class IssueClone:
 
     source: Project
     remote: str
-    branch: str
     folder: Path
     observer: Observer
     """Hears how a review of a plan goes on."""
+    branch: str = ""
+    """Empty until it is known, which is before anything is built."""
     is_stopped: Callable[[], bool] = lambda: False
     """Asked while a command goes on, a few times a minute at least."""
     poll: float = 10.0
@@ -83,7 +86,7 @@ class IssueClone:
     @property
     def place(self) -> Path:
         """Where the clone is."""
-        return self.folder / _CLONE
+        return self.folder / CLONE
 
     @property
     def environ(self) -> dict[str, str]:
@@ -106,6 +109,15 @@ class IssueClone:
         """Remember it, durably."""
         effects.make_folder(self.folder, mode=0o700)
         effects.write_file(self.folder / _WISH, text.encode("utf-8", "replace"), mode=0o600)
+
+    def find_branch(self, number: int) -> str:
+        """The first by name that the remote has of an issue. Raises RunnerError: it is away."""
+        with (
+            Repository.open(self.source.root) as source,
+            Remote(source, self.remote, self.environ) as remote,
+        ):
+            there = remote.list_branches(f"runner/{number}", f"runner/{number}-*")
+        return next((one for one in sorted(there) if is_branch_of(number, one)), "")
 
     def prepare(self, base: str) -> None:
         """Clone, and be on the issue's branch. Raises RunnerError where the remote refuses.
@@ -315,7 +327,7 @@ def read_token(environ: Mapping[str, str]) -> str:
 
 def find_journal(folder: Path) -> Path:
     """Where the journal of an issue's clone is, or will be."""
-    return folder / _CLONE / JOURNAL
+    return folder / CLONE / JOURNAL
 
 
 def _read_plan(project: Project) -> Plan:

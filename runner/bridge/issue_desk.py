@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from runner.bridge.admission import find_commands
-from runner.bridge.comment_text import Memory, read_memory, with_memory
+from runner.bridge.comment_text import Memory, is_branch_of, read_memory, with_memory
 from runner.bridge.stage_label import show_stage
 from runner.bridge.status_comment import Links, Stage, write_status
-from runner.errors import ExitCode
+from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode, Status
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ class IssueDesk:
     builder: Builder
     number: int
     trigger: str
-    branch: str
     base: str
     login: str
     """Whose comments are ours."""
@@ -80,6 +79,8 @@ class IssueDesk:
     """The address under which people read the artifact store; empty where they do not."""
     may_go_on: Callable[[], bool] = lambda: True
     """Whether this bridge still holds its lease and is not to end."""
+    branch: str = field(init=False, default="")
+    """Where it is built, once that is known."""
     issue: Issue = field(init=False)
     comment: Comment | None = field(init=False, default=None)
     memory: Memory = field(init=False, default_factory=Memory)
@@ -97,9 +98,25 @@ class IssueDesk:
         self.comment, self.memory = marked[0] if marked else (None, Memory())
         for double, _ in marked[1:]:  # of two bridges without a lease between them
             self.forge.delete_comment(double.id)
-        pull = self.find_own_request() if self.comment else None
+        # What the clone is on counts before the comment, which others may edit; what an older
+        # version of ours began has no words in its branch, and keeps it.
+        named = self.builder.branch or self.memory.branch
+        if self.comment is not None and not is_branch_of(self.number, named):
+            named = f"runner/{self.number}"
+        if named:
+            self.build_on(named)
+        pull = self.find_own_request() if self.comment and self.branch else None
         is_ours = pull is not None and pull.number > self.memory.before
         self.pull = pull if is_ours else None
+
+    def build_on(self, branch: str) -> None:
+        """Have it be built there. Raises RunnerError: pull requests go into that very branch."""
+        if branch == self.base:
+            raise RunnerError(
+                f"issue {self.number} would be built on {branch}, where pull requests go",
+                hint="another default branch",
+            )
+        self.branch = self.builder.branch = branch
 
     def find_own_request(self) -> PullRequest | None:
         """The newest pull request that we opened of the branch, into where it has to go."""

@@ -14,6 +14,7 @@ from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import (
     code,
     list_naming,
+    name_branch,
     plain_title,
 )
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
@@ -144,6 +145,7 @@ class IssueWork(IssueDesk):
             if approval is None:
                 return self._refuse(found, "its text was changed by somebody who may not push")
             seen.append(approval.comment)
+        self._choose_branch()
         before = clear_before(self)
         moved = max(found.event.id, self.memory.moved)
         self.memory = self.memory._replace(
@@ -151,11 +153,22 @@ class IssueWork(IssueDesk):
             moved=moved,
             label=found.event.id,
             by=found.event.actor,
+            branch=self.branch,
             before=before,
         )
         begin_with(self, wish, parts)
         self.show(Stage.PLANNING)
         return None
+
+    def _choose_branch(self) -> None:
+        """By its title as it counts; once chosen it stays, whatever the title is later.
+
+        A comment that is gone does not have it built in two places: what was begun is looked for.
+        """
+        if self.memory.label or self.builder.branch:
+            return
+        begun = self.builder.find_branch(self.number)
+        self.build_on(begun or name_branch(self.number, self.issue.title))
 
     def _refuse(self, found: Admission, words: str) -> str:
         by = found.event.actor if found.event else ""

@@ -101,6 +101,7 @@ def begin_with(desk: IssueDesk, wish: str, parts: Sequence[Issue]) -> None:
         by=was.by,
         parts=",".join(str(one.number) for one in parts),
         turn=was.turn,
+        branch=was.branch,
         before=was.before,
     )
 

@@ -188,7 +188,7 @@ class TeamTurn:
 
     @property
     def _by(self) -> str:
-        return f"issue {self.branch.rpartition('/')[2]}"
+        return f"issue {self.branch.rpartition('/')[2].partition('-')[0]}"
 
     def _find(self) -> QueuedBuild | None:
         return find_newest_build(self.store, self.repository.name, self.branch, TAG)
@@ -204,14 +204,23 @@ class QueuedClone(IssueClone):
 
     make_turn: Callable[[str, str], TeamTurn] | None = None
     """By branch and place."""
-    _turn: TeamTurn = field(init=False)
+    _made: TeamTurn | None = None
     _asked: float = 0.0
 
     def __post_init__(self) -> None:
         """Its turn is taken with the first command."""
-        assert self.make_turn is not None
-        self._turn = self.make_turn(self.branch, str(self.place))
-        self.on_progress = self._turn.copy
+        self.on_progress = self._copy
+
+    @property
+    def _turn(self) -> TeamTurn:
+        """Of its branch, which is known before there is a first command."""
+        if self._made is None or self._made.branch != self.branch:
+            assert self.make_turn is not None
+            self._made = self.make_turn(self.branch, str(self.place))
+        return self._made
+
+    def _copy(self) -> None:
+        self._turn.copy()
 
     @property
     def environ(self) -> dict[str, str]:
@@ -223,7 +232,9 @@ class QueuedClone(IssueClone):
         self._turn.resume(by)
 
     def end_turn(self, said: str, *, is_again: bool) -> None:
-        """Hand it back."""
+        """Hand it back; of an issue that has no branch yet there is nothing to."""
+        if not self.branch:
+            return
         head = self.look().head if self.place.is_dir() else ""
         self._turn.end(said, is_again=is_again, head=head)
 
@@ -241,7 +252,7 @@ class QueuedClone(IssueClone):
 
     def _is_wanted_no_more(self) -> bool:
         """The forge is asked as seldom as ever, the store's word is heard at once."""
-        if self._turn.is_over:
+        if self._made is not None and self._made.is_over:
             return True
         now = effects.monotonic()
         if now < self._asked + self.poll:

@@ -126,6 +126,15 @@ class Remote:
         found = _LINE.findall(answer.out.decode("utf-8", "replace"))
         return {ref: commit for commit, ref in found if ref in refs}
 
+    def list_branches(self, *patterns: str) -> list[str]:
+        """Names of branches that fit one of these (git-ls-remote(1)). Raises RemoteAwayError."""
+        words = ("ls-remote", "--heads", "--upload-pack=git-upload-pack", "--", self.address)
+        answer = self._ask(*words, *(f"refs/heads/{one}" for one in patterns))
+        if answer.exit:
+            raise self._make_away_error(answer)
+        found = _LINE.findall(answer.out.decode("utf-8", "replace"))
+        return [ref.removeprefix("refs/heads/") for _, ref in found]
+
     def read_message(self, ref: str, commit: str, bound: int) -> str:
         """The message of the commit that a ref is on, at most `bound` bytes; empty for none.
 

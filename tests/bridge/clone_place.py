@@ -22,7 +22,7 @@ class Place:
         workplace.git("push", "-q", "-u", "origin", "main")
         workplace.runner("status", "--trust")
         self.project = Project.open(workplace.root, {**os.environ, "CI": "true"})
-        self.clone = IssueClone(self.project, "origin", BRANCH, folder / "state/7", Silent())
+        self.clone = IssueClone(self.project, "origin", folder / "state/7", Silent(), BRANCH)
 
     def prepare(self):
         from runner.config.trust import Trust

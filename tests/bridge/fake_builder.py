@@ -12,6 +12,8 @@ ROW = TaskRow("TASK-008", "Export", Status.DONE, "", "proven by tests", "", "1 o
 class FakeBuilder:
     def __init__(self, head):
         self.final = head
+        self.branch, self.there = "", "runner/1"
+        """Where it builds, and what the remote has of it already."""
         self.wish, self.done, self.facts = "", [], BuildFacts()
         self.ends = []
         """How the next builds end; then they pass."""
@@ -27,6 +29,9 @@ class FakeBuilder:
 
     def keep_wish(self, text):
         self.wish = text
+
+    def find_branch(self, number):
+        return self.there
 
     def prepare(self, base):
         assert base == "main"

@@ -76,7 +76,9 @@ class Case:
 
     def make_work(self, forge=None, **more):
         self.forge.forget_rights()
-        words = (self.number, "runner", "runner/1", "main", "runner-bot")
+        if not self.builder.ready:  # a clone alone outlives the bridge
+            self.builder.branch = ""
+        words = (self.number, "runner", "main", "runner-bot")
         return IssueWork(forge or self.forge, self.builder, *words, mode=self.mode, **more)
 
     def say(self, text, who="ada"):

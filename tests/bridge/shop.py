@@ -108,6 +108,10 @@ class Shop:
     def digest(self, number):
         return self.status(number).partition("/runner approve ")[2][:12]
 
+    def branch(self, number):
+        """Of an issue with the title that `request` gives."""
+        return f"runner/{number}-export-bookings"
+
     def labels(self, number):
         return set(self.forge.issues[number]["labels"]) - {"runner"}
 

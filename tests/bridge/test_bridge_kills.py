@@ -115,7 +115,7 @@ def check(shop, number, landings):
     log = shop.workplace.git(bare, "log", "--format=%s", "main").splitlines()
     built = [one for one in log if one.startswith("feat(TASK-008)")]
     assert len(built) == landings
-    assert shop.forge.sha_of(f"runner/{number}") == ""
+    assert shop.forge.sha_of(shop.branch(number)) == ""
     mirrors = [one for one in shop.forge.issues.values() if "runner:task" in one["labels"]]
     assert [(one["title"], one["state"]) for one in mirrors] == [
         ("TASK-008: Export bookings as CSV", "closed")

@@ -50,6 +50,9 @@ def test_a_hundred_issues_that_wait_cost_less_than_a_request_a_minute(case, tmp_
         if number == 0:
             one.approve()
     bridge = open_bridge(tmp_path, server, {one.number: one.builder for one in cases})
+    is_on = bridge.folder / str(case.number) / "repository/.git/HEAD"
+    is_on.parent.mkdir(parents=True)
+    is_on.write_text(f"ref: refs/heads/{case.builder.branch}\n")
     rounds = []
     begin = bridge._begin
 

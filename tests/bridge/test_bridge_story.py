@@ -30,7 +30,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert "run it as root" not in asked
     assert SECRET not in asked
     assert "GH_TOKEN" not in asked
-    assert shop.forge.sha_of(f"runner/{number}") == before
+    assert shop.forge.sha_of(shop.branch(number)) == before
 
     shop.forge.comment("ada", number, f"/runner approve {shop.digest(number)}")
     code, said = shop.round(*pages)
@@ -45,7 +45,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     page = f"https://builds.test/shop/{listed.relative_to(store)}"
     assert f"[artifacts]({page})" in shop.status(number)
     assert f"[What its runs left]({page})" in pull["body"]
-    head = shop.forge.sha_of(f"runner/{number}")
+    head = shop.forge.sha_of(shop.branch(number))
     assert [(one["context"], one["sha"]) for one in shop.forge.statuses] == [("runner/proof", head)]
     assert shop.forge.sha_of("main") == before
     assert shop.workplace.head == before
@@ -57,7 +57,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert shop.forge.issues[number]["state"] == "closed"
     assert shop.labels(number) == set()
     assert "It is merged." in shop.status(number)
-    assert shop.forge.sha_of(f"runner/{number}") == ""
+    assert shop.forge.sha_of(shop.branch(number)) == ""
     assert shop.forge.sha_of("main") == head
     (kept,) = shop.workplace.home.rglob(f"{number}-ended-1")
     assert (kept / "repository/export.py").is_file()
@@ -114,7 +114,7 @@ def test_killed_while_it_builds_it_goes_on_and_only_one_bridge_serves(shop, tmp_
     assert len(shop.forge.pulls) == 1
     assert shop.status(number)
     log = shop.workplace.git(
-        f"--git-dir={shop.forge.bare}", "log", "--format=%s", f"runner/{number}"
+        f"--git-dir={shop.forge.bare}", "log", "--format=%s", shop.branch(number)
     )
     assert log.splitlines().count("feat(TASK-008): export bookings as CSV") == 1
     assert "runner-bridge" not in shop.workplace.git(f"--git-dir={shop.forge.bare}", "show-ref")
@@ -188,7 +188,7 @@ def test_each_task_is_committed_and_pushed_and_the_pull_request_comes_last(shop)
 
     def heard(method, path, _):
         if method != "GET":
-            lines = shop.workplace.git(*log, f"main..runner/{number}").splitlines()
+            lines = shop.workplace.git(*log, f"main..{shop.branch(number)}").splitlines()
             there.append((path.rpartition("/")[2], sum("feat(TASK-" in one for one in lines)))
 
     shop.forge.before = heard

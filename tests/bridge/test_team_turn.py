@@ -272,7 +272,7 @@ def test_an_issue_goes_through_the_queue_from_its_label_to_its_pull_request(team
     assert (team.row.state, team.row.waits) == ("PENDING", PLAN), said
     team.forge.comment("ada", number, f"/runner approve {team.shop.digest(number)}")
     said = team.round()
-    assert (team.row.state, team.row.branch) == ("COMPLETED", f"runner/{number}"), said
+    assert (team.row.state, team.row.branch) == ("COMPLETED", team.shop.branch(number)), said
     assert team.row.head == team.forge.pulls[0]["pull"]["sha"]
     kinds = [one["type"] for one in look_into(team.store, team.row).events]
     assert {"build.queued", "build.claimed", "build.waits", "task.landed", "build.completed"} <= {

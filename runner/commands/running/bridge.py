@@ -43,8 +43,9 @@ examples:
   GH_TOKEN=… runner bridge github --dry-run                   what a round would write
 
 An issue that somebody who may push labels `runner` is drafted into a plan. The plan waits in the
-issue's one comment, for `/runner approve DIGEST` of such a person; then it is built on the branch
-runner/NUMBER, proven together, and proposed as a pull request. Run it in a clone that you trust.
+issue's one comment, for `/runner approve DIGEST` of such a person; then it is built on a branch
+such as runner/42-csv-export, proven together, and proposed as a pull request. Run it in a clone
+that you trust.
 docs/bridge.md has the rights that the token needs, and what is never done.
 """
 _SHORTEST_POLL = 1
