@@ -55,6 +55,7 @@ RULES = {
         "ada lovelace and grace hopper alone",
     ),
     "a number that is no digest": ("a.py", "SEED = 123456789\nMASK = 0xFFFFFFFF\n"),
+    "the first digits of a digest": ("a.py", f"LIMIT = {str(CRC)[:6]}\n"),
     "a digest of something else": ("a.py", f'D = "{hashlib.sha1(b"x").hexdigest()}"\n'),
     "a digest of the plan": ("a.py", f'D = "{MD5}"\n', f"`{MD5}` is refused"),
     "counted text": ("a.py", "def f(n):\n    return str(n).count('1')\n"),
