@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 1.0
-"""Seconds between two looks whether a run that is asked still goes on."""
+"""Seconds between two looks whether a run that is asked still goes on, or was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,15 +344,26 @@ class WorkerPool:
 
     def wait(self, seconds: float | None = None) -> Message | None:
         """The next thing a worker has to say; None when nothing came in time."""
-        try:
-            message = self._inbox.get(timeout=self._hear_lane(seconds))
-        except Empty:
-            return None
+        message = self._get(seconds)
         if isinstance(message, Finished):
             number = self._busy.pop(message.task)
             self._free.append(number)
             self._used.add(number)
         return message
+
+    def _get(self, seconds: float | None) -> Message | None:
+        """The next of the inbox, waiting for a moment at a time.
+
+        Python calls handlers between instructions of the main thread alone (its module signal): a
+        signal that comes right before a wait begins would be heard when that ends.
+        """
+        left = seconds
+        while True:
+            piece = _PATIENCE if left is None else min(left, _PATIENCE)
+            with suppress(Empty):
+                return self._inbox.get(timeout=self._hear_lane(piece))
+            if left is not None and (left := left - piece) <= 0:
+                return None
 
     def _hear_lane(self, seconds: float | None) -> float | None:
         """Hear the lane until there is news or the time is over; the seconds that are left."""

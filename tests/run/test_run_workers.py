@@ -1,6 +1,8 @@
 """Scratch trees are lent for proofs as long as no task wants the slot."""
 
+import signal
 import threading
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -109,3 +111,29 @@ def test_of_attempts_that_are_started_together_none_begins_before_all_are_given(
     crew.start_together([(tasks[0], crew.take_slot())])
     assert crew.wait(90).result() == "TASK-0"
     crew.close()
+
+
+def test_a_signal_that_wakes_no_wait_is_heard_within_moments():
+    """As one does that comes right before the coordinator begins to wait."""
+    crew, heard = workers.WorkerPool(1, lambda *_: None), []
+    done = threading.Event()
+    before = signal.signal(signal.SIGUSR1, lambda *_: (heard.append(1), crew.interrupt()))
+
+    def send():
+        # To this thread alone: the one that waits is not woken by it.
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        done.wait(30)
+        crew._put(None)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        message = crew.wait()
+        assert heard, "the wait ended without the signal"
+        assert isinstance(message, workers.Interrupted)
+    finally:
+        done.set()
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+        crew.close()
