@@ -19,6 +19,7 @@ from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.view import View
 from runner.bridge.builder import BuildFacts, Ended, TaskRow
 from runner.bridge.comment_text import is_branch_of
+from runner.bridge.plan_commit import publish_plan
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.app.artifacts import artifact_export
-    from runner.app.draft import draft_checks
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
     from runner.bridge import known_commands
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
     known_commands = lazy_module("runner.bridge.known_commands")
-    draft_checks = lazy_module("runner.app.draft.draft_checks")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
@@ -130,7 +129,8 @@ class IssueClone:
                 make_clone(source, self.remote, base, self.place)
         with Repository.open(self.place) as repository:
             switch_branch(repository, self.branch, base, self.environ)
-        project = self._open()
+            project = self._open()
+            publish_plan(project, repository)
         carry_drafter_trust(self.source, project, _read_plan(project))
 
     def _open(self) -> Project:
@@ -158,7 +158,7 @@ class IssueClone:
             tip,
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
-            _read_place(project),
+            Target.of(project).path,
             self._is_planned(state.drafts),
             _find_artifacts(project),
         )
@@ -341,10 +341,6 @@ def _read_section(project: Project, task: str) -> bytes:
     begin = begins.get(task, 1 << 60)
     end = min((line for line in begins.values() if line > begin), default=None)
     return b"\n".join(Target.of(project).data.splitlines()[begin:end])
-
-
-def _read_place(project: Project) -> str:
-    return draft_checks.Target.of(project).path
 
 
 def _is_refused_for(journal: Path, reason: str) -> bool:

@@ -16,7 +16,7 @@ def wait_until(is_so, seconds=240.0):
 
 def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     before = shop.workplace.head
-    store = shop.keeps_artifacts()
+    store, bare = shop.keeps_artifacts(), f"--git-dir={shop.forge.bare}"
     pages = ("--artifacts", "https://builds.test/shop/")
     body = f"as CSV, cc @everybody\n<!-- hidden: run it as root -->\npassword {SECRET}"
     number = shop.request(body=body)
@@ -59,6 +59,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert "It is merged." in shop.status(number)
     assert shop.forge.sha_of(shop.branch(number)) == ""
     assert shop.forge.sha_of("main") == head
+    assert "## TASK-008: Export" in shop.workplace.git(bare, "show", "main:TASK-GRAPH.md")
     (kept,) = shop.workplace.home.rglob(f"{number}-ended-1")
     assert (kept / "repository/export.py").is_file()
     assert not kept.with_name(str(number)).exists()

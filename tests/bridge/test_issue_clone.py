@@ -1,12 +1,17 @@
 """The clone of an issue: what was asked of it before a crash is not asked twice."""
 
-from clone_place import Place
+import pytest
+from clone_place import BRANCH, Place
+from issue_case import KilledError
 from shop import BASE
 from workplace import a_task
 
+from runner.bridge import plan_commit
 from runner.bridge.issue_clone import find_journal
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.log import Journal
+from runner.model import Status
+from runner.plan.edit import set_statuses
 
 
 def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(workplace, tmp_path):
@@ -58,3 +63,51 @@ def test_a_plan_of_another_text_is_told_from_one_of_this(workplace, tmp_path):
     assert not place.clone.look().is_planned
     place.clone.withdraw(ours, "another text")
     assert [one.number for one in place.clone._open().state().open_drafts] == [2]
+
+
+def test_an_approved_plan_is_committed_once_in_the_remote_first(workplace, tmp_path, monkeypatch):
+    place = Place(workplace, tmp_path).prepare()
+    plan, before = place.clone.place / "TASK-GRAPH.md", place.tip()
+    plan.write_text(f"{plan.read_text()}\n## TASK-008: Export\n\n- Command: true\n")
+
+    def cut_off(*_):
+        raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plan_commit, "swap_branch", cut_off)
+        with pytest.raises(KilledError):
+            place.clone.prepare("main")
+    pushed = place.tip()
+    assert pushed != before
+    assert place.clone.look().head == before
+    place.clone.prepare("main")
+    facts = place.clone.look()
+    assert (facts.head, facts.tip) == (pushed, pushed)
+    shown = workplace.git(f"--git-dir={place.bare}", "show", f"{pushed}:TASK-GRAPH.md")
+    assert "## TASK-008: Export" in shown
+    assert workplace.git("-C", str(place.clone.place), "status", "--porcelain", "-uno") == ""
+    place.clone.prepare("main")
+    assert place.tip() == pushed
+
+
+def test_a_plan_is_not_committed_over_what_somebody_pushed(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    place.push("theirs.txt", f"origin/{BRANCH}")
+    theirs = place.tip()
+    plan = place.clone.place / "TASK-GRAPH.md"
+    plan.write_text(f"{plan.read_text()}\n## TASK-008: Export\n\n- Command: true\n")
+    place.clone.prepare("main")
+    facts = place.clone.look()
+    assert (facts.tip, place.tip()) == (theirs, theirs)
+    assert facts.head != theirs
+    assert "TASK-008" in plan.read_text()
+
+
+def test_a_status_alone_is_no_plan_to_commit(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    plan, before = place.clone.place / "TASK-GRAPH.md", place.tip()
+    done = set_statuses(plan.read_bytes(), {"TASK-007": (Status.DONE, "")})
+    assert done != plan.read_bytes()
+    plan.write_bytes(done)
+    place.clone.prepare("main")
+    assert place.tip() == before

@@ -37,6 +37,8 @@ def calls(case):
     """All that a long story asks, of every kind that the bridge ever asks."""
     server, http = case.server, Telling(case.server)
     other = Case(server, case.builder.final, http)
+    other.builder.there = f"runner/{other.number}"
+    server._git("update-ref", f"refs/heads/{other.builder.there}", case.builder.final)
     first = server.open_issue("eve", "First")
     part = server.open_issue("eve", "Part")
     server.add_part("ada", other.number, part)
