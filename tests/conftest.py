@@ -34,12 +34,12 @@ def pytest_collection_modifyitems():
 
 _STARTS = "COVERAGE_PROCESS_CONFIG"
 """By which coverage measures what a test starts."""
-_SHARE = 4
+_SHARE = 8
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Measure what one test in four starts, always the same ones; each test itself is measured.
+    """Measure what one test in eight starts, always the same ones; each test itself is measured.
 
     A command that is measured costs twice its time, and commands are more than half of all.
     """

@@ -107,14 +107,12 @@ def test_an_edit_of_any_document_reads_as_the_same_plan(data, draw):
 
 @pytest.mark.parametrize(
     ("number", "style"),
-    enumerate(
-        [
-            "- Status: pending ✅\n",
-            "**Status:** x\\\n**Type:** api\n",
-            "| Status | done |\n|-|-|\n",
-            "",
-        ]
-    ),
+    [
+        (0, "- Status: pending ✅\n"),
+        (1, "**Status:** x\\\n**Type:** api\n"),
+        (2, "| Status | done |\n|-|-|\n"),
+        (3, ""),
+    ],
 )
 def test_every_commonmark_example_around_a_task_survives_an_edit_campaign(number, style):
     some = EXAMPLES if "CAMPAIGN_SECONDS" in os.environ else EXAMPLES[number::4]

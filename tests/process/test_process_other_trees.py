@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,6 +222,10 @@ def outside():
         if os.access(parent, os.W_OK):
             folder = Path(tempfile.mkdtemp(prefix="runner-trees-", dir=parent))
             yield folder
+            # Runs of other tests hide the trees that they find here: while it goes, none begins.
+            for git in folder.rglob(".git"):
+                shutil.rmtree(git)
+            time.sleep(0.5)
             shutil.rmtree(folder)
             return
     pytest.skip("nothing but folders that are hidden anyway can be written here")
