@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import invariants
 import pytest
 from crash_house import SMALL, House
-from crash_ways import STOPPED, stop_at, stop_before
+from crash_ways import STOPPED, stop_at, stop_before, stop_behind
 
 SEED = int(os.environ.get("CRASH_SEED", "1"))
 EVERY = int(os.environ.get("CRASH_PUBLISHED_EVERY", "128"))
 """One number in so many, of the effects from the first word with the remote to the last."""
 SHARDS = 2
+TALKS = 7
+"""Taken, asked if it takes pushes, two landings, renewed at the end, the record, given back."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,13 @@ def told(tmp_path_factory):
     ended = place.run()
     assert ended.code == 0, ended.said
     talks = [n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push"]
-    # taken, asked whether it takes pushes, two landings, renewed at the end, the record, given back
-    assert len(talks) == 7
+    assert len(talks) == TALKS
     cuts = list(range(talks[0] - 3, len(ended.effects) + 1))
     return start, folder / "place", ended, cuts
+
+
+def _talks(kind, _target):
+    return kind == "push"
 
 
 def goes_on(house, where):
@@ -81,20 +86,18 @@ def test_a_run_cut_off_before_an_effect_goes_on_to_the_same_end(told, shard):
 
 
 def test_a_lease_left_at_the_very_end_is_given_back_by_a_run_with_nothing_to_do(told):
-    start, place, ended, _ = told
-    gives_back = max(n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push")
-    for k in (gives_back - 3, gives_back):
+    start, place, *_ = told
+    for way in (stop_behind(_talks, TALKS - 1), stop_before(_talks, TALKS)):
         house = start.copied(place)
-        assert house.run(watch=stop_at(k)).code == STOPPED
+        assert house.run(watch=way).code == STOPPED
         assert house.at("refs/runner/lease/main")
-        goes_on(house, f"effect {k}")
+        goes_on(house, way.__qualname__)
 
 
 def test_a_run_with_nothing_to_do_needs_no_remote(told):
-    start, place, ended, _ = told
-    gives_back = max(n for n, (kind, _) in enumerate(ended.effects, 1) if kind == "push")
+    start, place, *_ = told
     house = start.copied(place)
-    assert house.run(watch=stop_at(gives_back)).code == STOPPED
+    assert house.run(watch=stop_before(_talks, TALKS)).code == STOPPED
     away = house.folder / "remote.git"
     away.rename(away.with_name("away.git"))
     again = house.run()
