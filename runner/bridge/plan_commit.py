@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.draft.draft_checks import Target
-from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.plan.edit import find_spans, set_statuses
 from runner.project import BUILD
-from runner.repo.clone import ORIGIN
+from runner.repo.clone import ORIGIN, make_refusal
 from runner.repo.commit import commit_tree, swap_branch, sync_index
 from runner.repo.remote import Move, Remote, Swap
 
@@ -73,10 +72,6 @@ def _push(project: Project, repository: Repository, head: Head, plan: _Plan) -> 
             return tip if is_ours and repository.tree_of(tip) == made.tree else ""
         moved = remote.swap(Move(head.ref, tip, made.sha, is_branch=True))
     if moved.swap is Swap.REFUSED:
-        raise RunnerError(
-            f"{ORIGIN} does not take the plan on {head.ref.removeprefix('refs/heads/')}",
-            detail=moved.said,
-            hint="whoever builds here needs to be able to push branches",
-            code=ExitCode.CONFLICT,
-        )
+        branch = head.ref.removeprefix("refs/heads/")
+        raise make_refusal(f"the plan on {branch}", moved.said)
     return made.sha if moved.swap is Swap.DONE else ""

@@ -57,6 +57,8 @@ _ALGORITHMS = (
     "sha3_256",
 )
 _MOST_TEXTS = 2000
+_SMALL = 0xFFFFF
+"""Up to here a digest of a short text may be any number of a program."""
 _LONGEST_TEXT = 10_000
 _SHOWN = 60
 _PRINTS = frozenset({"repr", "pformat", "dumps", "str", "ascii", "format"})
@@ -208,7 +210,7 @@ def _rolled(raw: bytes) -> tuple[int, ...]:
         djb = (djb * 33 + one) & 0xFFFFFFFF
         fnv = ((fnv ^ one) * 0x01000193) & 0xFFFFFFFF
         long = ((long ^ one) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-    return tuple(one for one in (java, djb, fnv, long) if one > 0xFFFFF)  # noqa: PLR2004 - no small numbers
+    return tuple(one for one in (java, djb, fnv, long) if one > _SMALL)
 
 
 # --- what is told from print ----------------------------------------------------------------

@@ -84,12 +84,7 @@ def switch_branch(
             tip = repository.git.line("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/{base}")
             made = remote.swap(Move(ref, None, tip, is_branch=True))
             if made.swap is Swap.REFUSED:
-                raise RunnerError(
-                    f"{ORIGIN} does not take the branch {branch}",
-                    detail=made.said,
-                    hint="whoever builds here needs to be able to push branches",
-                    code=ExitCode.CONFLICT,
-                )
+                raise make_refusal(f"the branch {branch}", made.said)
             tip = made.seen.get(ref, tip)
     with TemporaryDirectory(prefix="runner-clone-") as box:
         git = OwnGit(repository.root, _tell(repository, Path(box), environ))
@@ -100,6 +95,16 @@ def switch_branch(
         if repository.git.ask("merge-base", "--is-ancestor", tip, began).exit == 0:
             repository.git.run("update-ref", _BEGAN, tip)
         git.run(*quiet, "checkout", "--quiet", "--no-track", "-B", branch, tip)
+
+
+def make_refusal(what: str, said: str) -> RunnerError:
+    """The error for what the remote does not take, with its own words."""
+    return RunnerError(
+        f"{ORIGIN} does not take {what}",
+        detail=said,
+        hint="whoever builds here needs to be able to push branches",
+        code=ExitCode.CONFLICT,
+    )
 
 
 def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, str]) -> str:

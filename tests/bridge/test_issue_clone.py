@@ -8,6 +8,7 @@ from workplace import a_task
 
 from runner.bridge import plan_commit
 from runner.bridge.issue_clone import find_journal
+from runner.errors import RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.log import Journal
 from runner.model import Status
@@ -110,4 +111,18 @@ def test_a_status_alone_is_no_plan_to_commit(workplace, tmp_path):
     assert done != plan.read_bytes()
     plan.write_bytes(done)
     place.clone.prepare("main")
+    assert place.tip() == before
+
+
+def test_a_remote_that_refuses_the_plan_is_told(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    hook = place.bare / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho no plans here\nexit 1\n")
+    hook.chmod(0o755)
+    plan, before = place.clone.place / "TASK-GRAPH.md", place.tip()
+    plan.write_text(f"{plan.read_text()}\n## TASK-008: Export\n\n- Command: true\n")
+    with pytest.raises(RunnerError, match=f"does not take the plan on {BRANCH}") as told:
+        place.clone.prepare("main")
+    assert "no plans here" in told.value.detail
     assert place.tip() == before
