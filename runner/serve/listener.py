@@ -242,8 +242,11 @@ def _run(
     try:
         with _signals_that_end(server):
             begun()
-            threading.Thread(target=pages.load, daemon=True).start()
+            loading = threading.Thread(target=pages.load, daemon=True)
+            loading.start()
             server.run(sockets=[door.listener])
+            # Cut off in the middle of an import, a library in C++ or Rust would abort the process.
+            loading.join()
     finally:
         door.listener.close()
 

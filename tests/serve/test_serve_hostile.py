@@ -1,10 +1,17 @@
 """What another site, another server on this host, or a broken client can do here: nothing."""
 
 import json
+import os
 import signal
+import time
 
 import pytest
 from site_process import PATIENCE
+
+from runner.config.paths import Places
+from runner.serve import application, listener
+from runner.serve.builds import Builds
+from runner.serve.metrics import TeamFigures
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -369,6 +376,25 @@ def test_a_signal_that_comes_early_ends_it_too(site, serve, word):
         one.process.send_signal(word)
         assert one.process.wait(PATIENCE) == 0
         assert one.process.stderr.read() == ""
+
+
+def test_it_does_not_end_while_its_pages_are_being_imported(workplace, monkeypatch):
+    """A thread that is cut off within a library in C++ takes the process down with SIGABRT."""
+    made = []
+
+    def make_slowly(*_):
+        time.sleep(1)
+        made.append(True)
+
+    monkeypatch.setattr(application, "make_application", make_slowly)
+    listener.serve(
+        Builds.of([workplace.root], os.environ, ""),
+        listener.Door.open(0),
+        Places.of(os.environ),
+        lambda _: signal.raise_signal(signal.SIGTERM),
+        count_queue=TeamFigures,
+    )
+    assert made
 
 
 def test_a_port_that_is_taken_is_told(workplace, site):
