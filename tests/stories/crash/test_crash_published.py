@@ -80,7 +80,9 @@ def test_a_run_cut_off_before_an_effect_goes_on_to_the_same_end(told, shard):
     first = random.Random(SEED).randrange(EVERY)
     for k in numbers[first + shard * EVERY :: EVERY * SHARDS]:
         house = start.copied(place)
-        assert house.run(watch=stop_at(k)).code == STOPPED
+        cut = house.run(watch=stop_at(k))
+        # A cache that there was no time for is an effect less: the last number may never come.
+        assert cut.code == STOPPED or (cut.code == 0 and len(cut.effects) < k), cut.said
         kind, target = ended.effects[k - 1]
         goes_on(house, f"effect {k}: {kind} {target}")
 
