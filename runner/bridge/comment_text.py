@@ -65,6 +65,8 @@ class Memory(NamedTuple):
     """Times that a person had more made of it."""
     proven: str = ""
     """The commit that the whole was proven on."""
+    ready: str = ""
+    """The commit for which its pull request was marked as ready; empty while it is a draft."""
     unclear: str = ""
     """The digest of a plan of which a review said neither yes nor no."""
     parts: str = ""

@@ -133,6 +133,10 @@ class PullRequest:
     author: str = ""
     home: str = ""
     """The repository that its branch is in; empty where that is gone."""
+    is_draft: bool = False
+    """Whether nobody is asked to review it yet, and nobody can merge it."""
+    node: str = ""
+    """How the forge's other interface calls it."""
 
 
 class Forge(Protocol):
@@ -210,8 +214,13 @@ class Forge(Protocol):
     def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
         """The newest that this login opened of a branch into another one, open or not."""
 
-    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
-        """Open one."""
+    def create_pull_request(
+        self, branch: str, base: str, title: str, body: str, *, is_draft: bool
+    ) -> PullRequest:
+        """Open one. Raises ForgeError; UNFIT: there is one, no commit is new, drafts are none."""
+
+    def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
+        """Take it back into drafts, or mark it as ready. Raises ForgeError, UNFIT: not allowed."""
 
     def edit_pull_request(self, number: int, body: str) -> None:
         """Put another text into it."""

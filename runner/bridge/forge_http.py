@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from runner import effects
-from runner.bridge.forge import ForgeBusyError, ForgeError
+from runner.bridge.forge import UNFIT, ForgeBusyError, ForgeError
 from runner.errors import RunnerError
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -131,6 +131,28 @@ class ForgeHttp:
         effects.step("forge", f"{method} {path}")
         data = b"" if document is None else json.dumps(document).encode()
         return self._ask(method, f"{self.address}{path}", data)[0]
+
+    def ask(
+        self, query: str, variables: Mapping[str, object], *, is_write: bool = False
+    ) -> Mapping[str, object]:
+        """The `data` that GraphQL answers with. Raises ForgeError, UNFIT for what it refuses."""
+        # It answers 200 with `errors` where it refuses, and at GitHub Enterprise it is not below
+        # the address of the REST API (docs.github.com/graphql, "Forming calls with GraphQL").
+        if is_write:
+            self.before_write()
+            effects.step("forge", query.partition("(input")[0])
+        said = self._ask(
+            "POST",
+            re.sub(r"/api/v3\Z", "/api", self.address) + "/graphql",
+            json.dumps({"query": query, "variables": variables}).encode(),
+        )[0]
+        told = said if isinstance(said, dict) else {}
+        if told.get("errors"):
+            first = told["errors"][0] if isinstance(told["errors"], list) else {}
+            why = str(first.get("message") if isinstance(first, dict) else first)[:_TOLD]
+            raise ForgeError(f"the forge refuses it: {self._hide(why)}", status=UNFIT)
+        data = told.get("data")
+        return data if isinstance(data, dict) else {}
 
     def _read(self, url: str) -> tuple[object, str]:
         with self._lock:

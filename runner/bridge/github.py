@@ -1,7 +1,7 @@
-"""GitHub's REST API as a forge; one question is asked by GraphQL, which alone knows who edited.
+"""GitHub's REST API as a forge; GraphQL alone knows who edited, and moves drafts.
 
 Source: docs.github.com/rest, version 2022-11-28: issues, comments, labels, events, assignees,
-collaborators, pulls, statuses.
+collaborators, pulls, statuses; docs.github.com/graphql: issue, the two mutations of drafts.
 """
 
 from __future__ import annotations
@@ -12,22 +12,32 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from runner import effects
-from runner.bridge.forge import (
-    UNFIT,
-    Comment,
-    ForgeError,
-    Issue,
-    LabelEvent,
-    LineComment,
-    PullRequest,
-    Review,
-    TextEdit,
+from runner.bridge.forge import UNFIT, ForgeError
+from runner.bridge.github_answers import (
+    make_comment,
+    make_issue,
+    make_label_event,
+    make_line_comment,
+    make_pull_request,
+    make_review,
+    make_text_edits,
+    read_record,
+    read_text,
 )
 from runner.errors import RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from runner.bridge.forge import (
+        Comment,
+        Issue,
+        LabelEvent,
+        LineComment,
+        PullRequest,
+        Review,
+        TextEdit,
+    )
     from runner.bridge.forge_http import ForgeHttp
 
 DEFAULT_API = "https://api.github.com"
@@ -38,15 +48,17 @@ _RIGHTS = 60.0
 """Seconds for which somebody's rights are believed."""
 _TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
 """Events of an issue that change what it says."""
-_PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 _EDIT = (
     "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
     "{issue(number:$number){lastEditedAt editor{login}"
     "userContentEdits(first:100){nodes{editedAt editor{login}diff}}}}}"
 )
-"""Each edit's `diff` is the whole text since then, the first one's as it was first said. A hundred
-of the newest are given; which is the last one is asked for by itself."""
-Record = "Mapping[str, object]"
+"""Each edit's `diff` is the whole text since then, the first one's as it was first said."""
+_TO_DRAFT, _TO_READY = (
+    f"mutation($id:ID!){{{name}(input:{{pullRequestId:$id}}){{pullRequest{{isDraft}}}}}}"
+    for name in ("convertPullRequestToDraft", "markPullRequestReadyForReview")
+)
+"""REST opens drafts, and passes over `draft` in an edit."""
 
 
 @dataclass
@@ -77,85 +89,67 @@ class GitHub:
 
     def find_login(self) -> str:
         """Who writes with this token."""
-        return _text(_record(self.http.read("/user")), "login")
+        return read_text(read_record(self.http.read("/user")), "login")
 
     def find_default_branch(self) -> str:
         """The branch that pull requests go into."""
-        return _text(_record(self.http.read(self._at)), "default_branch")
+        return read_text(read_record(self.http.read(self._at)), "default_branch")
 
     def list_issues(self, label: str) -> list[Issue]:
         """Open issues with a label; GitHub lists pull requests among them."""
         query = f"labels={quote(label, safe='')}&state=open&sort=created&direction=asc&{_PAGE}"
         found = self.http.read_all(f"{self._at}/issues?{query}")
-        return [_issue(one) for one in found if "pull_request" not in one]
+        return [make_issue(one) for one in found if "pull_request" not in one]
 
     def load_issue(self, number: int) -> Issue:
         """One issue."""
-        return _issue(_record(self.http.read(f"{self._at}/issues/{number}")))
+        return make_issue(read_record(self.http.read(f"{self._at}/issues/{number}")))
 
     def list_comments(self, number: int) -> list[Comment]:
         """All comments, the oldest first."""
         found = self.http.read_all(f"{self._at}/issues/{number}/comments?{_PAGE}")
-        return sorted(map(_comment, found), key=lambda one: one.id)
+        return sorted(map(make_comment, found), key=lambda one: one.id)
 
     def list_label_events(self, number: int) -> list[LabelEvent]:
         """Who labelled and renamed it, the oldest first."""
         found = self.http.read_all(f"{self._at}/issues/{number}/events?{_PAGE}")
-        events = [
-            LabelEvent(
-                _number(one, "id"),
-                _label(one.get("label")) if one["event"] == "labeled" else "",
-                _login(one, "actor"),
-                _text(one, "created_at"),
-                _old_title(one),
-            )
-            for one in found
-            if one.get("event") in _TELLING
-        ]
+        events = [make_label_event(one) for one in found if one.get("event") in _TELLING]
         return sorted(events, key=lambda one: one.id)
 
     def list_blockers(self, number: int) -> list[int]:
         """Open issues that have to be closed before this one."""
         path = f"{self._at}/issues/{number}/dependencies/blocked_by?{_PAGE}"
-        return [one.number for one in map(_issue, self.http.read_all(path)) if one.is_open]
+        return [one.number for one in map(make_issue, self.http.read_all(path)) if one.is_open]
 
     def list_parts(self, number: int) -> list[Issue]:
         """Issues below an issue; those of other repositories are not ours to read."""
         found = self.http.read_all(f"{self._at}/issues/{number}/sub_issues?{_PAGE}")
         here = f"{self._at}/issues/".casefold()
         parts = [one for one in found if here in str(one.get("url")).casefold()]
-        return sorted(map(_issue, parts), key=lambda one: one.number)
+        return sorted(map(make_issue, parts), key=lambda one: one.number)
 
     def list_own_issues(self, label: str, login: str) -> list[Issue]:
         """What this login opened and labelled so, open or not."""
         query = f"labels={quote(label, safe='')}&creator={quote(login, safe='')}&state=all&{_PAGE}"
         found = self.http.read_all(f"{self._at}/issues?{query}")
-        return [_issue(one) for one in found if "pull_request" not in one]
+        return [make_issue(one) for one in found if "pull_request" not in one]
 
     def list_reviews(self, number: int) -> list[Review]:
         """Reviews of a pull request, the oldest first."""
         found = self.http.read_all(f"{self._at}/pulls/{number}/reviews?{_PAGE}")
-        return sorted(map(_review, found), key=lambda one: one.id)
+        return sorted(map(make_review, found), key=lambda one: one.id)
 
     def list_line_comments(self, number: int, review: int) -> list[LineComment]:
         """What one review says of lines."""
         path = f"{self._at}/pulls/{number}/reviews/{review}/comments?{_PAGE}"
-        return [_line_comment(one) for one in self.http.read_all(path)]
+        return [make_line_comment(one) for one in self.http.read_all(path)]
 
     def list_text_edits(self, number: int) -> list[TextEdit]:
         """The texts that it had, the newest last; none where it is as it was first said."""
         owner, _, name = self.name.partition("/")
         asked = {"owner": owner, "name": name, "number": number}
-        said = _record(self.http.write("POST", "/graphql", {"query": _EDIT, "variables": asked}))
-        issue = _record(_record(_record(said.get("data")).get("repository")).get("issue"))
-        if issue.get("lastEditedAt") is None:
-            return []
-        last = TextEdit(_login(issue, "editor"), _text(issue, "lastEditedAt"))
-        kept = issue.get("userContentEdits")
-        nodes = kept.get("nodes") if isinstance(kept, dict) else None
-        edits = [_edit(one) for one in nodes if one] if isinstance(nodes, list) else []
-        told = sorted(edits, key=lambda one: one.time)
-        return told if told and told[-1].time == last.time else [*told, last]
+        said = self.http.ask(_EDIT, asked)
+        return make_text_edits(read_record(read_record(said.get("repository")).get("issue")))
 
     def may_write(self, login: str) -> bool:
         """Whether somebody may push; `maintain` is told as write, and triage as read."""
@@ -165,7 +159,7 @@ class GitHub:
         if effects.monotonic() >= until:
             path = f"{self._at}/collaborators/{quote(login, safe='')}/permission"
             try:
-                said = _record(self.http.read(path)).get("permission")
+                said = read_record(self.http.read(path)).get("permission")
             except ForgeError as error:
                 if error.status != _MISSING:
                     raise
@@ -184,7 +178,7 @@ class GitHub:
         # A fork of the same owner has the same head: `home` tells them apart.
         found = [
             one
-            for one in map(_pull, self.http.read_all(path))
+            for one in map(make_pull_request, self.http.read_all(path))
             if one.author == login and one.home.casefold() == self.name.casefold()
         ]
         return max(found, key=lambda one: one.number, default=None)
@@ -192,14 +186,14 @@ class GitHub:
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:
         """Contexts and states of a commit, the newest first."""
         found = self.http.read_all(f"{self._at}/commits/{commit}/statuses?{_PAGE}")
-        return [(_text(one, "context"), _text(one, "state")) for one in found]
+        return [(read_text(one, "context"), read_text(one, "state")) for one in found]
 
     # --- what is changed ----------------------------------------------------------------
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Say something."""
         path = f"{self._at}/issues/{number}/comments"
-        return _comment(_record(self.http.write("POST", path, {"body": body})))
+        return make_comment(read_record(self.http.write("POST", path, {"body": body})))
 
     def edit_comment(self, id_: int, body: str) -> None:
         """Put another text into a comment."""
@@ -231,7 +225,7 @@ class GitHub:
     def create_issue(self, title: str, body: str, label: str) -> Issue:
         """Open an issue of our own."""
         said = {"title": title, "body": body, "labels": [label]}
-        return _issue(_record(self.http.write("POST", f"{self._at}/issues", said)))
+        return make_issue(read_record(self.http.write("POST", f"{self._at}/issues", said)))
 
     def add_part(self, number: int, part: Issue) -> None:
         """Put an issue below another one; the forge refuses a second parent."""
@@ -243,10 +237,16 @@ class GitHub:
         said = {"title": title, "state": "open" if is_open else "closed"}
         self.http.write("PATCH", f"{self._at}/issues/{number}", said)
 
-    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
-        """Open one; GitHub refuses a second one for the same branches."""
-        said = {"head": branch, "base": base, "title": title, "body": body}
-        return _pull(_record(self.http.write("POST", f"{self._at}/pulls", said)))
+    def create_pull_request(
+        self, branch: str, base: str, title: str, body: str, *, is_draft: bool
+    ) -> PullRequest:
+        """Open one; GitHub refuses a second one for the same branches, and some drafts."""
+        said = {"head": branch, "base": base, "title": title, "body": body, "draft": is_draft}
+        return make_pull_request(read_record(self.http.write("POST", f"{self._at}/pulls", said)))
+
+    def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
+        """Take it back into drafts, or mark it as ready for review."""
+        self.http.ask(_TO_DRAFT if is_draft else _TO_READY, {"id": pull.node}, is_write=True)
 
     def edit_pull_request(self, number: int, body: str) -> None:
         """Put another text into it."""
@@ -265,131 +265,3 @@ class GitHub:
         except ForgeError as error:
             if error.status != fine:
                 raise
-
-
-# --- answers ----------------------------------------------------------------------------
-
-
-def _record(said: object) -> Mapping[str, object]:
-    if not isinstance(said, dict):
-        raise ForgeError("the forge's answer lacks what was asked for", hint="is --api its API?")
-    return said
-
-
-def _text(said: Mapping[str, object], name: str) -> str:
-    value = said.get(name)
-    if not isinstance(value, str):
-        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
-    return value
-
-
-def _number(said: Mapping[str, object], name: str) -> int:
-    value = said.get(name)
-    if not isinstance(value, int):
-        raise ForgeError(f"the forge's answer has no {name}", hint="is --api its API?")
-    return value
-
-
-def _login(said: Mapping[str, object], name: str) -> str:
-    """Of somebody, who may be gone: then empty."""
-    somebody = said.get(name)
-    login = somebody.get("login") if isinstance(somebody, dict) else None
-    return login if isinstance(login, str) else ""
-
-
-def _label(said: object) -> str:
-    """Its name in small letters: at GitHub labels differ by more than their case."""
-    name = said.get("name") if isinstance(said, dict) else said
-    return name.casefold() if isinstance(name, str) else ""
-
-
-def _old_title(said: Mapping[str, object]) -> str:
-    rename = said.get("rename")
-    title = rename.get("from") if isinstance(rename, dict) else ""
-    return title if isinstance(title, str) else ""
-
-
-def _edit(said: object) -> TextEdit:
-    one = _record(said)
-    text = one.get("diff")
-    return TextEdit(
-        _login(one, "editor"), _text(one, "editedAt"), text if isinstance(text, str) else None
-    )
-
-
-def _issue(said: Mapping[str, object]) -> Issue:
-    labels, assignees = said.get("labels"), said.get("assignees")
-    people = assignees if isinstance(assignees, list) else []
-    return Issue(
-        _number(said, "number"),
-        _text(said, "title"),
-        str(said.get("body") or ""),
-        _login(said, "user"),
-        frozenset(map(_label, labels if isinstance(labels, list) else [])),
-        said.get("state") == "open",
-        tuple(str(one.get("login")) for one in people if isinstance(one, dict)),
-        _text(said, "updated_at"),
-        str(said.get("html_url") or ""),
-        _number(said, "id"),
-        _count(said, "issue_dependencies_summary", "blocked_by"),
-        _count(said, "sub_issues_summary", "total"),
-        _find_parent(said),
-    )
-
-
-def _count(said: Mapping[str, object], name: str, what: str) -> int:
-    """Of a summary that older forges do not give: then 0."""
-    summary = said.get(name)
-    value = summary.get(what) if isinstance(summary, dict) else 0
-    return value if isinstance(value, int) else 0
-
-
-def _find_parent(said: Mapping[str, object]) -> int:
-    """The number of the issue above, where that is one of the same repository."""
-    above = _PARENT.search(str(said.get("parent_issue_url") or ""))
-    own = _PARENT.search(str(said.get("url") or ""))
-    # Names of owners and repositories differ at GitHub by more than their case.
-    is_here = above and own and above[1].casefold() == own[1].casefold()
-    return int(above[2]) if above and is_here else 0
-
-
-def _review(said: Mapping[str, object]) -> Review:
-    return Review(
-        _number(said, "id"),
-        _login(said, "user"),
-        said.get("state") == "CHANGES_REQUESTED",
-        str(said.get("body") or ""),
-    )
-
-
-def _line_comment(said: Mapping[str, object]) -> LineComment:
-    # `line` is null once the diff has moved on; where it was said, `original_line` keeps.
-    line = said.get("line") or said.get("original_line")
-    return LineComment(
-        _text(said, "path"), line if isinstance(line, int) else 0, str(said.get("body") or "")
-    )
-
-
-def _comment(said: Mapping[str, object]) -> Comment:
-    return Comment(
-        _number(said, "id"),
-        _login(said, "user"),
-        str(said.get("body") or ""),
-        _text(said, "created_at"),
-        _text(said, "updated_at"),
-    )
-
-
-def _pull(said: Mapping[str, object]) -> PullRequest:
-    home = _record(said.get("head")).get("repo")  # null where a fork is gone
-    home = home.get("full_name") if isinstance(home, dict) else None
-    return PullRequest(
-        _number(said, "number"),
-        str(said.get("html_url") or ""),
-        str(said.get("body") or ""),
-        said.get("state") == "open",
-        said.get("merged_at") is not None,
-        _text(_record(said.get("head")), "sha"),
-        _login(said, "user"),
-        home if isinstance(home, str) else "",
-    )

@@ -11,31 +11,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.bridge.admission import find_admission
-from runner.bridge.comment_text import (
-    code,
-    list_naming,
-    name_branch,
-    plain_title,
-)
+from runner.bridge.comment_text import code, list_naming, name_branch
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
-from runner.bridge.forge import UNFIT, ForgeError
 from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
-from runner.bridge.person_word import hear, refuse_plan
+from runner.bridge.own_request import describe, open_early, propose
+from runner.bridge.person_word import approve_plan, hear, refuse_plan
 from runner.bridge.slash_commands import Verb
-from runner.bridge.status_comment import Stage, format_used_up, write_request
+from runner.bridge.status_comment import Stage, format_used_up
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
-from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
     from runner.bridge.builder import BuildFacts
-    from runner.bridge.forge import PullRequest
     from runner.journal.draft_events import DraftProposed
 
-PROOF = "runner/proof"  # the context of the commit status
 _STEPS = 60
 
 _BUSY, _STOPPED = "a run goes on in its folder", "stopped"
@@ -187,7 +179,7 @@ class IssueWork(IssueDesk):
             return self._plan()
         if facts.tip != facts.head:
             if self.pull is not None and self.pull.is_open:
-                self._describe(self.pull, facts)
+                describe(self, self.pull, facts)
             return self.hand_over(
                 f"The branch {self.branch} is not where the last build left it: somebody pushed to"
                 " it, or it is gone. Nothing is pushed over that."
@@ -197,7 +189,7 @@ class IssueWork(IssueDesk):
         # Whoever may edit the comment could write a commit into it: the journal has to agree.
         if not self.memory.proven == facts.proven == facts.head:
             return self._prove(facts)
-        return self._request(facts)
+        return propose(self, facts)
 
     # --- plan ---------------------------------------------------------------------------
 
@@ -212,7 +204,7 @@ class IssueWork(IssueDesk):
         unknown = self.builder.find_unknown_commands(draft)
         is_plain = not unknown and not draft.mistakes and not list_naming(draft.text)
         if self.mode is ReviewMode.OFF and is_plain:
-            self.builder.approve(draft, "bridge")
+            approve_plan(self, draft, "bridge")
             return None
         is_asked = self.mode is ReviewMode.AUTO and self.memory.unclear != draft.digest
         if is_asked and is_plain:
@@ -231,7 +223,7 @@ class IssueWork(IssueDesk):
             self.show(Stage.PLANNING)
             return None
         if verdict.approved:
-            self.builder.approve(draft, f"{verdict.by} (a review in a session of its own)")
+            approve_plan(self, draft, f"{verdict.by} (a review in a session of its own)")
             return None
         if self.memory.rejected >= LIMIT:
             why = format_used_up(LIMIT, "plans", self.trigger)
@@ -245,6 +237,7 @@ class IssueWork(IssueDesk):
     # --- build --------------------------------------------------------------------------
 
     def _build(self, facts: BuildFacts) -> str | None:
+        open_early(self, facts)
         self._show_building(facts)
         ended = self.builder.build(is_retried=self.memory.revised > 0)
         after = self.builder.look()
@@ -271,44 +264,3 @@ class IssueWork(IssueDesk):
             self._show_building(after)
             return None
         return self.hand_over_ended("It is built, and could not be proven together.", ended, after)
-
-    def _request(self, facts: BuildFacts) -> str | None:
-        """Status, pull request, its text: each only where it is not there."""
-        proven = self.memory.proven
-        if (PROOF, "success") not in self.forge.list_statuses(proven):
-            text = f"{len(facts.tasks)} of {len(facts.tasks)} tasks DONE, proven together"
-            self.forge.set_status(proven, PROOF, text)
-        pull = self.pull
-        if pull is None:
-            title = plain_title(self.issue.title)
-            body = self._write_request(facts, is_proven=True)
-            try:
-                self.pull = self.forge.create_pull_request(self.branch, self.base, title, body)
-            except ForgeError as error:
-                if error.status != UNFIT:
-                    raise
-                if self.find_own_request() is not None:
-                    return None
-                return self.hand_over(
-                    f"No pull request of {self.branch} can be opened. Did somebody else open one of"
-                    f" it, or is its branch gone? Close theirs, then try again.\n{error.message}"
-                )
-            return None
-        if not pull.is_open:
-            return self.hand_over("Its pull request was closed without being merged.")
-        self._describe(pull, facts)
-        return self.wait(Stage.REVIEW, "a pull request waits for a review", facts)
-
-    def _describe(self, pull: PullRequest, facts: BuildFacts) -> None:
-        """Its text; where another head than what was proven would be merged, it closes nothing."""
-        body = self._write_request(facts, is_proven=pull.head == self.memory.proven)
-        # A forge may give the text back with CR LF: taken for another, it would be written in
-        # each round.
-        if pull.body.replace("\r\n", "\n") != body:
-            self.forge.edit_pull_request(pull.number, body)
-
-    def _write_request(self, facts: BuildFacts, *, is_proven: bool) -> str:
-        parts = (read_number(one) for one in self.memory.parts.split(","))
-        numbers = [self.number, *(one for one in parts if one >= 0)]
-        links, proven = replace(self.find_links(facts), request=""), self.memory.proven
-        return write_request(numbers, facts.tasks, proven, links, is_proven=is_proven)

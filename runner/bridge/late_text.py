@@ -99,6 +99,7 @@ def begin_with(desk: IssueDesk, wish: str, parts: Sequence[Issue]) -> None:
         moved=was.moved,
         label=was.label,
         by=was.by,
+        ready=was.ready,
         parts=",".join(str(one.number) for one in parts),
         turn=was.turn,
         branch=was.branch,

@@ -8,6 +8,7 @@ from runner.bridge.comment_text import fits_fence, write_history
 from runner.bridge.issue_desk import LIMIT, StoppedError
 from runner.bridge.late_text import approve_text, names_text
 from runner.bridge.moved_label import find_last_label, find_moved, read_moved
+from runner.bridge.own_request import hold_back
 from runner.bridge.review_word import find_review, read_wishes
 from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import TOO_LONG, Stage, format_used_up
@@ -30,6 +31,12 @@ def refuse_plan(
         raise StoppedError
     history = write_history(desk.memory, f"DRAFT-{draft.number} was refused by {by}: {reason}")
     desk.memory = desk.memory._replace(rejected=desk.memory.rejected + 1, history=history)
+
+
+def approve_plan(desk: IssueDesk, draft: DraftProposed, by: str) -> None:
+    """Have it built. What was proven before is to be merged no more: the branch gets the plan."""
+    hold_back(desk)
+    desk.builder.approve(draft, by)
 
 
 def hear(desk: IssueDesk) -> bool:
@@ -104,7 +111,7 @@ def _decide(desk: IssueDesk, command: SlashCommand) -> str:
             return "That plan has to be mended first; `/runner reject` has another one written."
         if not fits_fence(draft.text):
             return TOO_LONG
-        desk.builder.approve(draft, f"{command.author} ({command.place})")
+        approve_plan(desk, draft, f"{command.author} ({command.place})")
         return f"The plan was approved by {command.author}."
     if desk.memory.rejected >= LIMIT:
         desk.memory = desk.memory._replace(handed=format_used_up(LIMIT, "plans", desk.trigger))
@@ -129,6 +136,7 @@ def _revise(desk: IssueDesk, who: str, wishes: Mapping[str, str]) -> str:
         used_up = format_used_up(LIMIT, "revisions", desk.trigger)
         desk.memory = desk.memory._replace(handed=used_up)
         return f"{who} asks for another revision."
+    hold_back(desk)
     history = desk.memory
     for task, wish in wishes.items():
         ended = desk.builder.change(task, wish)

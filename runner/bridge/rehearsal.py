@@ -19,7 +19,7 @@ from runner.bridge.issue_desk import StoppedError
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from runner.app.draft.draft_review import DraftVerdict
     from runner.bridge.builder import Ended
@@ -38,15 +38,22 @@ class RehearsalHttp(ForgeHttp):
     _numbers: count[int] = field(default_factory=lambda: count(_NOT_THERE_YET))
 
     def write(self, method: str, path: str, document: object = None) -> object:
-        """Tell it; the one question that is asked by POST is asked. Raises ForgeError."""
-        if path == "/graphql":
-            return super().write(method, path, document)
+        """Tell it."""
         said = "" if document is None else f" {json.dumps(document, ensure_ascii=False)}"
         self.tell(display(f"{method} {path}{said}"))
         given = document if isinstance(document, dict) else {}
         now, number = f"{effects.now():%Y-%m-%dT%H:%M:%SZ}", next(self._numbers)
         made = {"id": number, "number": number, "state": "open", "head": {"sha": ""}}
         return {**given, **made, "created_at": now, "updated_at": now}
+
+    def ask(
+        self, query: str, variables: Mapping[str, object], *, is_write: bool = False
+    ) -> Mapping[str, object]:
+        """Ask it; a write is told. Raises ForgeError."""
+        if not is_write:
+            return super().ask(query, variables)
+        self.tell(display(f"POST /graphql {json.dumps({'query': query, 'variables': variables})}"))
+        return {}
 
 
 @dataclass
@@ -58,6 +65,7 @@ class Rehearsal(GitHub):
     _texts: dict[int, str] = field(default_factory=dict)
     _labels: dict[int, dict[str, bool]] = field(default_factory=dict)
     _pulls: dict[str, PullRequest] = field(default_factory=dict)
+    _drafts: dict[int, bool] = field(default_factory=dict)
     _statuses: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     _issues: list[Issue] = field(default_factory=list)
 
@@ -84,7 +92,13 @@ class Rehearsal(GitHub):
     def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
         """As it would be."""
         found = self._pulls.get(branch) or super().find_pull_request(branch, base, login)
-        return found and replace(found, body=self._texts.get(-found.number, found.body))
+        if found is None:
+            return None
+        body = self._texts.get(-found.number, found.body)
+        is_draft = self._drafts.get(found.number, found.is_draft)
+        # Of one that would be opened nobody tells a head: it is what would be called proven.
+        head = found.head or next(reversed(self._statuses), "")
+        return replace(found, body=body, is_draft=is_draft, head=head)
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:
         """With those that would be set."""
@@ -111,11 +125,18 @@ class Rehearsal(GitHub):
         super().remove_label(number, label)
         self._labels.setdefault(number, {})[label] = False
 
-    def create_pull_request(self, branch: str, base: str, title: str, body: str) -> PullRequest:
+    def create_pull_request(
+        self, branch: str, base: str, title: str, body: str, *, is_draft: bool
+    ) -> PullRequest:
         """Tell it."""
-        made = super().create_pull_request(branch, base, title, body)
+        made = super().create_pull_request(branch, base, title, body, is_draft=is_draft)
         self._pulls[branch] = made
         return made
+
+    def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
+        """Tell it."""
+        super().set_draft(pull, is_draft=is_draft)
+        self._drafts[pull.number] = is_draft
 
     def edit_pull_request(self, number: int, body: str) -> None:
         """Tell it."""

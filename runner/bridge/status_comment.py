@@ -174,14 +174,17 @@ def write_request(
     is_proven: bool,
 ) -> str:
     """A pull request's text; it closes its issues only where its very head is proven."""
-    first = [f"Closes #{one}" for one in numbers]
-    if not is_proven:
-        first = [f"For issue {numbers[0]}; its head is not proven."]
     links = links or Links()
-    lines = [*first, "", *_table(rows, links), ""]
-    done = sum(one.status is Status.DONE for one in rows)
-    lines.append(f"{done} of {len(rows)} tasks DONE; all of it was proven together on {proven}.")
-    lines.append("")
+    done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
+    if is_proven:
+        lines = [f"Closes #{one}" for one in numbers]
+        done = f"{done}; all of it was proven together on {proven}."
+    else:
+        lines = [
+            f"For #{numbers[0]}; its head is not proven yet, and it closes nothing until then."
+        ]
+        done = f"{done}." + (f" Another head was proven before: {proven}." if proven else "")
+    lines += ["", *_table(rows, links), "", done, ""]
     lines.append(
         "Each commit carries its evidence as trailers; `runner verify --all` proves it again."
     )

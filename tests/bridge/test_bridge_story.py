@@ -177,7 +177,7 @@ Write it plainly.
 EACH = "if os.environ['RUNNER_TASK'] == 'TASK-009':\n    Path('usage.py').write_text('U = 1\\n')\n"
 
 
-def test_each_task_is_committed_and_pushed_and_the_pull_request_comes_last(shop):
+def test_each_task_is_committed_and_pushed_and_a_draft_becomes_ready_at_the_last(shop):
     shop.says(TWO)
     building = "".join(f"    {line}\n" for line in BUILD.splitlines())
     shop.builds(f"{EACH}else:\n{building}")
@@ -187,17 +187,24 @@ def test_each_task_is_committed_and_pushed_and_the_pull_request_comes_last(shop)
     log = (f"--git-dir={shop.forge.bare}", "log", "--format=%s")
     there = []
 
-    def heard(method, path, _):
+    def heard(method, path, document):
         if method != "GET":
             lines = shop.workplace.git(*log, f"main..{shop.branch(number)}").splitlines()
-            there.append((path.rpartition("/")[2], sum("feat(TASK-" in one for one in lines)))
+            text = (document or {}).get("body", "") if "/pulls" in path else ""
+            done = sum("feat(TASK-" in one for one in lines)
+            there.append((path.rpartition("/")[2], done, "Closes" in text))
 
     shop.forge.before = heard
     code, said = shop.round()
     assert code == 0, said
-    status = [at for at, (what, _) in enumerate(there) if len(what) == 40]
-    (opened,) = [at for at, (what, _) in enumerate(there) if what == "pulls"]
-    assert status
-    assert max(status) < opened, "its head is proven before it is proposed"
-    assert there[opened] == ("pulls", 2)
-    assert {count for what, count in there if what == "comments"} <= {0}, "told before it is built"
+    status = [at for at, (what, *_) in enumerate(there) if len(what) == 40]
+    (opened,) = [at for at, (what, *_) in enumerate(there) if what == "pulls"]
+    (ready,) = [
+        at for at, (what, *_) in enumerate(there) if what == "markPullRequestReadyForReview"
+    ]
+    closes = [at for at, (*_, does) in enumerate(there) if does]
+    assert there[opened] == ("pulls", 0, False), "it can be followed from the plan on"
+    assert opened < min(status), "a draft"
+    assert max(status) < min(closes) < ready, "its head is proven before it is proposed"
+    assert there[ready][1] == 2
+    assert {done for what, done, _ in there if what == "comments"} <= {0}, "told before it is built"

@@ -90,6 +90,13 @@ def test_all_pages_are_read_and_what_did_not_change_costs_nothing(server, forge)
     assert [one.body for one in forge.list_comments(number)] == [*"abcdef"]
 
 
+def test_an_enterprise_has_its_other_interface_beside_the_first(server):
+    forge = GitHub(ForgeHttp(f"{server.address}/api/v3", server.token), "acme/shop")
+    number = server.open_issue("eve", "Export", "as CSV")
+    server.edit_issue("eve", number, body="as TSV")
+    assert [one.text for one in forge.list_text_edits(number)] == ["as CSV", "as TSV"]
+
+
 @pytest.mark.parametrize(
     ("login", "may"),
     [("ada", True), ("boss", True), ("mia", True), ("tom", False), ("eve", False), ("../x", False)],
@@ -132,10 +139,10 @@ def test_labels_and_assignees_can_be_said_twice(server, forge):
 
 def test_one_pull_request_for_a_branch(server, forge):
     assert forge.find_pull_request("runner/1", "main", "runner-bot") is None
-    made = forge.create_pull_request("runner/1", "main", "Export", "text")
+    made = forge.create_pull_request("runner/1", "main", "Export", "text", is_draft=False)
     assert made.head == server.sha_of("runner/1")
     with pytest.raises(ForgeError) as refused:
-        forge.create_pull_request("runner/1", "main", "Export", "text")
+        forge.create_pull_request("runner/1", "main", "Export", "text", is_draft=True)
     assert refused.value.status == 422
     forge.edit_pull_request(made.number, "other")
     found = forge.find_pull_request("runner/1", "main", "runner-bot")
@@ -143,7 +150,13 @@ def test_one_pull_request_for_a_branch(server, forge):
     assert forge.list_issues("") == []
     forge.set_status(made.head, "runner/proof", "proven")
     assert forge.list_statuses(made.head) == [("runner/proof", "success")]
+    for is_draft in (True, False):
+        forge.set_draft(made, is_draft=is_draft)
+        assert forge.find_pull_request("runner/1", "main", "runner-bot").is_draft is is_draft
     server.merge("ada", made.number)
+    with pytest.raises(ForgeError, match="Pull request is closed") as refused:
+        forge.set_draft(made, is_draft=True)
+    assert refused.value.status == 422, "GraphQL answers 200, and says it"
     assert forge.find_pull_request("runner/1", "main", "runner-bot").is_merged
 
 

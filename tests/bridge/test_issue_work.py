@@ -240,7 +240,7 @@ def test_a_push_of_somebody_is_not_built_over_and_closes_nothing(case):
     finally:
         case.server._git("update-ref", "refs/heads/runner/1", facts.head)
     assert "somebody pushed to it" in case.status
-    assert case.server.pulls[0]["body"].startswith(f"For issue {case.number}; its head is not")
+    assert case.server.pulls[0]["body"].startswith(f"For #{case.number}; its head is not")
 
 
 def test_without_a_review_only_known_commands_go_on_alone(case):
@@ -318,6 +318,8 @@ def tell_story(case, forge):
     assert go_on() == "a plan waits for a review"
     case.say(f"/runner approve {case.digest}")
     assert go_on() == "a pull request waits for a review"
+    case.say("/runner change TASK-008 as TSV")
+    assert go_on() == "a pull request waits for a review"
     case.server.merge("ada", case.server.pulls[0]["number"])
     assert go_on() == "merged"
 
@@ -327,11 +329,11 @@ def how_it_stands(case):
         "comments": [one["user"] for one in case.server.comments_of(case.number)],
         "said": case.status.partition("<!-- runner-bridge")[0],
         "labels": case.labels,
-        "pulls": [(one["title"], one["body"]) for one in case.server.pulls],
+        "pulls": [(one["title"], one["body"], one["pull"]["draft"]) for one in case.server.pulls],
         "statuses": [one["context"] for one in case.server.statuses],
         "state": case.server.issues[case.number]["state"],
         "plans": [one for one in case.builder.done if one.startswith(("draft", "approve"))],
-        "built": [one for one in case.builder.done if one == "build"],
+        "built": [one for one in case.builder.done if one in ("build", "retry")],
     }
 
 
@@ -349,7 +351,9 @@ def test_a_kill_at_any_call_leaves_nothing_doubled(bare):
         return how_it_stands(case), killing.calls
 
     whole, calls = play()
-    assert len(whole["pulls"]) == len(whole["statuses"]) == len(whole["built"]) == 1
+    assert len(whole["pulls"]) == len(whole["statuses"]) == 1
+    assert whole["built"] == ["build", "retry"]
+    assert calls.count("set_draft") == 3, "ready, back, and ready again"
     writes = [n for n, name in enumerate(calls) if name.split("_")[0] in WRITING]
     assert len(writes) > 20
     others = [(n, False) for n in range(SEED % 9, len(calls), 9)]

@@ -37,6 +37,7 @@ RIGHTS = {  # what a role is told as, and what the collaborator's endpoint calls
     "read": "read",
 }
 ENTERPRISE = re.compile(r"\A/api/(?:v3/)?")
+DRAFTS = re.compile(r"mutation\(.*?\)\{(convertPullRequestToDraft|markPullRequestReadyForReview)\(")
 VALIDATORS = {}
 """By the identity of a shape, which lives as long as its module."""
 CLOSING = re.compile(
@@ -74,6 +75,7 @@ class ForgeServer:
         self.calls, self.mismatches = [], []
         """Every request (method, path, status); answers that do not fit GitHub's shapes."""
         self.busy = []
+        self.has_drafts = True
         """Refusals (status, headers) for the next requests."""
         self.before = None
         """Called with (method, path, document) before a request is carried out."""
@@ -228,6 +230,8 @@ class ForgeServer:
         """Merge a pull request, and close what its text says that it closes."""
         with self._lock:
             pull = self.issues[number]["pull"]
+            if pull["draft"]:
+                raise RefusalError(405, "Pull Request is still a draft")
             said = self._git("log", "--format=%B", f"{pull['base']}..{self._head(pull)}")
             self._git("update-ref", f"refs/heads/{pull['base']}", self._head(pull))
             pull["merged_at"] = self._tick()
@@ -283,12 +287,36 @@ class ForgeServer:
             if (method, words) == ("GET", ["user"]):
                 return 200, shapes.USER, self._user(self._who)
             if (method, words) == ("POST", ["graphql"]):
-                return 200, shapes.EDITED, self._edited(document["variables"])
+                return self._ask(document["query"], document["variables"])
             if words[0] != "repos" or "/".join(words[1:3]) != self.name:
                 raise RefusalError(404, "Not Found")
             if method != "GET" and self.people.get(self._who) not in ("write", "admin"):
                 raise RefusalError(403, "Resource not accessible by personal access token")
             return self._carry_out(method, words[3:], query, document)
+
+    def _ask(self, query, variables):
+        """GraphQL: who edited, and the two ways of a draft; what it refuses is told by 200, too."""
+        found = DRAFTS.match(query)
+        if found is None:
+            return 200, shapes.EDITED, self._edited(variables)
+        (issue,) = [one for one in self.pulls if f"PR_{one['number']}" == variables["id"]]
+        is_draft = found[1] == "convertPullRequestToDraft"
+        wrong = ""
+        if self.people.get(self._who) not in ("write", "admin"):
+            wrong = f"{self._who} does not have the correct permissions to execute `{found[1]}`"
+        elif issue["state"] != "open":
+            wrong = "Pull request is closed"
+        elif is_draft and not self.has_drafts:
+            wrong = "Draft pull requests are not supported in this repository."
+        if wrong:
+            return (
+                200,
+                shapes.MOVED_DRAFT,
+                {"data": {found[1]: None}, "errors": [{"message": wrong}]},
+            )
+        issue["pull"]["draft"] = is_draft
+        issue["updated_at"] = self._tick()
+        return 200, shapes.MOVED_DRAFT, {"data": {found[1]: {"pullRequest": {"isDraft": is_draft}}}}
 
     def _carry_out(self, method, words, query, said):
         match (method, *words):
@@ -436,11 +464,14 @@ class ForgeServer:
         if self._git("rev-list", "--count", f"{onto}..{sha}") == "0":
             text = f"No commits between {base} and {head}"
             raise RefusalError(422, "Validation Failed", [{"message": text}])
+        if said.get("draft") and not self.has_drafts:
+            text = "Draft pull requests are not supported in this repository."
+            raise RefusalError(422, "Validation Failed", [{"message": text}])
         number = self.open_issue(
             actor or self._who, self._need(said, "title"), said.get("body") or ""
         )
         pull = {"head": head, "base": base, "sha": sha, "merged_at": None}
-        pull["repository"] = repository or self.name
+        pull["repository"], pull["draft"] = repository or self.name, said.get("draft", False)
         self.issues[number]["pull"] = pull
         return self.issues[number]
 
@@ -690,7 +721,7 @@ class ForgeServer:
             "closed_at": issue["closed_at"],
             "merged_at": pull["merged_at"],
             "merge_commit_sha": None,
-            "draft": False,
+            "draft": pull["draft"],
             **{
                 side: {
                     "label": f"{owner}:{pull[side]}",
@@ -725,6 +756,12 @@ class ForgeServer:
             self.mismatches.append(f"{method} {target}: {mistake.json_path}: {mistake.message}")
 
 
+def _name_call(path, document):
+    """The path; of a mutation with its name behind it, for only that is a call that writes."""
+    found = DRAFTS.match(document["query"]) if path == "/graphql" else None
+    return f"{path}/{found[1]}" if found else path
+
+
 class _AtFile(ThreadingMixIn, UnixStreamServer):
     daemon_threads = True
 
@@ -738,8 +775,10 @@ class _Answering(BaseHTTPRequestHandler):
         document = json.loads(self.rfile.read(size)) if size else None
         headers = {}
         target = ENTERPRISE.sub("/", self.path)
-        path = urlsplit(target).path
+        path = _name_call(urlsplit(target).path, document)
         try:
+            if self.path == "/api/v3/graphql":  # of an enterprise's forge it is beside the REST API
+                raise RefusalError(404, "Not Found")
             _, _, token = self.headers.get("Authorization", "").partition(" ")
             login = forge.tokens.get(token)
             if login is None:
@@ -761,7 +800,7 @@ class _Answering(BaseHTTPRequestHandler):
             forge.calls.append((self.command, path, 0))
             return
         forge.check(self.command, target, shape, said)
-        self._send(status, said, headers)
+        self._send(status, said, headers, path)
 
     do_POST = do_PATCH = do_DELETE = do_GET
 
@@ -779,14 +818,13 @@ class _Answering(BaseHTTPRequestHandler):
         cut = said[(page - 1) * size : page * size]
         return cut, {"Link": f'<{following}>; rel="next"'} if left else {}
 
-    def _send(self, status, said, headers):
+    def _send(self, status, said, headers, path):
         content = b"" if said is None else json.dumps(said).encode()
         tag = f'W/"{hashlib.sha256(content).hexdigest()}"'
         if self.command == "GET" and status == 200:
             headers = {**headers, "ETag": tag}
             if self.headers.get("If-None-Match") == tag:
                 status, content = 304, b""
-        path = urlsplit(ENTERPRISE.sub("/", self.path)).path
         self.server.forge.calls.append((self.command, path, status))
         self.send_response(status)
         for name, value in headers.items():

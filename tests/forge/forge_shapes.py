@@ -203,6 +203,15 @@ EDITED = record(
         )
     )
 )
+MOVED_DRAFT = record(
+    ("errors",),
+    data={
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": maybe(record(pullRequest=record(isDraft=TRUTH))),
+    },
+    errors={"type": "array", "minItems": 1, "items": record(message=TEXT)},
+)
 ISSUES, COMMENTS, EVENTS, PULLS, STATUSES, LABELS, REVIEWS, LINE_COMMENTS = map(
     listed, (ISSUE, COMMENT, EVENT, PULL, STATUS, LABEL, REVIEW, LINE_COMMENT)
 )
