@@ -45,6 +45,8 @@ class BuildFacts:
     head: str = ""
     tip: str = ""
     """The remote's commit of the branch."""
+    is_cut_off: bool = False
+    """Whether that is a landing of ours, which a crash kept from the clone: a run takes it in."""
     is_busy: bool = False
     """Whether somebody's run goes on in its folder."""
     proven: str = ""

@@ -38,6 +38,7 @@ from runner.project import BUILD, JOURNAL, Project
 from runner.repo.clone import ORIGIN, make_clone, switch_branch, take_branch_back
 from runner.repo.read import Repository
 from runner.repo.remote import Remote
+from runner.run.landing.remote_tip import is_cut_off
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -149,13 +150,15 @@ class IssueClone:
             ref = f"refs/heads/{self.branch}"
             with Remote(repository, ORIGIN, self.environ) as remote:
                 tip = remote.read(ref).get(ref, "")
-            head = repository.find_head().commit or ""
+            head = repository.find_head()
+            is_left = is_cut_off(repository, head, tip) if tip else False
         return BuildFacts(
             state.open_drafts[-1] if state.open_drafts else None,
             state.drafts,
             _find_rows(project, base),
-            head,
+            head.commit or "",
             tip,
+            is_left,
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
             Target.of(project).path,

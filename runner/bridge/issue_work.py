@@ -177,14 +177,14 @@ class IssueWork(IssueDesk):
             return None
         if not facts.tasks or not facts.is_planned:
             return self._plan()
-        if facts.tip != facts.head:
+        if facts.tip != facts.head and not facts.is_cut_off:
             if self.pull is not None and self.pull.is_open:
                 describe(self, self.pull, facts)
             return self.hand_over(
                 f"The branch {self.branch} is not where the last build left it: somebody pushed to"
                 " it, or it is gone. Nothing is pushed over that."
             )
-        if not facts.is_done:
+        if not facts.is_done or facts.is_cut_off:
             return self._build(facts)
         # Whoever may edit the comment could write a commit into it: the journal has to agree.
         if not self.memory.proven == facts.proven == facts.head:

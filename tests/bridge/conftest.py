@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-for folder in (TESTS / "forge", TESTS / "stories", TESTS / "team"):
-    sys.path.insert(0, str(folder))
+for folder in ("forge", "stories", "stories/crash", "team"):
+    sys.path.insert(0, str(TESTS / folder))
 
 import pytest  # noqa: E402 - the folders come first
 

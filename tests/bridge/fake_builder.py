@@ -83,7 +83,9 @@ class FakeBuilder:
             row = replace(ROW, status=Status.BLOCKED, note="TC-008 fails @everybody")
             self.facts = replace(self.facts, tasks=(row,))
             return Ended(self.ends.pop(0), "it failed")
-        self.facts = replace(self.facts, tasks=(ROW,), head=self.final, tip=self.final)
+        self.facts = replace(
+            self.facts, tasks=(ROW,), head=self.final, tip=self.final, is_cut_off=False
+        )
         return Ended(0, "")
 
     def change(self, task, text):

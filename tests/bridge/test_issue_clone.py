@@ -2,6 +2,8 @@
 
 import pytest
 from clone_place import BRANCH, Place
+from crash_house import House
+from crash_ways import STOPPED, stop_before
 from issue_case import KilledError
 from shop import BASE
 from workplace import a_task
@@ -23,6 +25,55 @@ def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(wo
     assert plan.count("as TSV, with dates (comment 5)") == 1
     assert place.clone.change("TASK-007", wish).code == 0
     assert (place.clone.place / "TASK-GRAPH.md").read_text() == plan
+
+
+class InClone(House):
+    """The clone of an issue, for runs that are stopped at one of their effects."""
+
+    clone = None
+
+    @property
+    def repo(self):
+        return self.clone.place
+
+    @property
+    def environment(self):
+        return self.clone.environ
+
+
+def _moves_the_branch(kind, target):
+    return kind == "open" and target.endswith(f"/refs/heads/{BRANCH}.lock")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_a_crash_left_in_the_remote_alone_is_ours_and_taken_in(workplace, tmp_path, times):
+    """The landing, and the record of its status: pushed, and the branch here is not moved yet."""
+    place = Place(workplace, tmp_path).prepare()
+    plan = place.clone.place / "TASK-GRAPH.md"
+    task = a_task("TASK-008", "Yours", blocks={"b.py": "B = 1\n"}, tests=["true"])
+    plan.write_text(f"{plan.read_text()}\n{task}")
+    place.clone.prepare("main")
+    house = InClone(tmp_path)
+    object.__setattr__(house, "clone", place.clone)
+    assert house.run("TASK-008", watch=stop_before(_moves_the_branch, times)).code == STOPPED
+    left = place.clone.look()
+    assert left.tip == place.tip()
+    assert left.tip != left.head
+    assert left.is_cut_off
+    assert place.clone.build(is_retried=False).code == 0
+    found = place.clone.look()
+    assert found.is_done
+    assert found.tip == found.head
+    assert not found.is_cut_off
+    assert "Status: DONE" in house.git("show", "HEAD:TASK-GRAPH.md").partition("TASK-008")[2]
+
+
+def test_what_somebody_pushed_is_not_ours(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    place.push("theirs.txt")
+    found = place.clone.look()
+    assert found.tip != found.head
+    assert not found.is_cut_off
 
 
 def test_a_refusal_that_the_journal_has_is_not_done_again(workplace, tmp_path):

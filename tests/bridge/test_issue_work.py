@@ -1,6 +1,7 @@
 """One issue through the steps: who may say what, and that a kill at any call doubles nothing."""
 
 import os
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -230,8 +231,6 @@ def test_a_review_asks_for_a_change_in_the_pull_request_itself(case):
 def test_a_push_of_somebody_is_not_built_over_and_closes_nothing(case):
     case.label().advance()
     case.approve()
-    from dataclasses import replace
-
     facts = case.builder.facts
     case.builder.facts = replace(facts, tip="0" * 40)
     case.server._git("update-ref", "refs/heads/runner/1", case.server.sha_of("main"))
@@ -241,6 +240,16 @@ def test_a_push_of_somebody_is_not_built_over_and_closes_nothing(case):
         case.server._git("update-ref", "refs/heads/runner/1", facts.head)
     assert "somebody pushed to it" in case.status
     assert case.server.pulls[0]["body"].startswith(f"For #{case.number}; its head is not")
+
+
+def test_a_landing_that_a_crash_left_in_the_remote_alone_is_no_push_of_somebody(case):
+    case.label().advance()
+    case.approve()
+    whole = case.builder.facts
+    case.builder.facts = replace(whole, head="0" * 40, is_cut_off=True)
+    case.builder.done.clear()
+    assert case.advance() == "a pull request waits for a review"
+    assert case.builder.done[0] == "build", "a run takes it in, though all is DONE"
 
 
 def test_without_a_review_only_known_commands_go_on_alone(case):
