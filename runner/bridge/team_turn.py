@@ -36,11 +36,11 @@ from runner.team.build_claim import (
     find_newest_build,
     finish_build,
     hand_back,
-    list_answers,
     note_mine,
-    take_answer,
 )
 from runner.team.build_queue import (
+    ISSUE_TAG,
+    TRACKER,
     Wanted,
     cancel_build,
     find_build,
@@ -66,8 +66,6 @@ if TYPE_CHECKING:
     from runner.team.store_engine import Store
     from runner.team.worker_round import TeamWorker
 
-TAG = "bridge"
-"""Of builds that no worker takes by itself."""
 _DONE = frozenset({"a pull request waits for a review", "merged"})
 _TICK = 1.0
 """Seconds between looks at a command of an issue that goes on."""
@@ -112,7 +110,7 @@ class TeamTurn:
             return
         found = self._find() or self._queue()
         if found.state == "COMPLETED":
-            retry_build(self.store, found, self._by, via="tracker")
+            retry_build(self.store, found, self._by, via=TRACKER)
         mine = self._require_wanted(found) and claim_build(self.store, self.me, build=found.id)
         if not mine:
             self._require_wanted(find_build(self.store, found.id))
@@ -136,8 +134,6 @@ class TeamTurn:
         note_mine(self.store, mine, "clone.completed", place=self.place)
         self._copy = JournalCopy(find_journal(clone.folder), self.branch)
         self._copy.read_old()
-        for one in list_answers(self.store, mine):
-            take_answer(self.store, mine, one["id"], "not done: an issue is answered where it is")
 
     def copy(self) -> None:
         """Have the store say what the journal does; one that is away is told later."""
@@ -165,7 +161,7 @@ class TeamTurn:
         found = self._find() if said in ENDED else None
         if found is not None and found.state == "PENDING":
             with suppress(RunnerError):  # it ended a moment ago
-                cancel_build(self.store, found, f"the bridge: {said}", via="tracker")
+                cancel_build(self.store, found, f"the bridge: {said}", via=TRACKER)
 
     def _hand_on(self, mine: QueuedBuild, said: str, head: str, *, is_again: bool) -> None:
         self.copy()
@@ -184,17 +180,19 @@ class TeamTurn:
         """Have it be wanted again."""
         found = self._find()
         if found is not None and found.is_over:
-            retry_build(self.store, found, by, via="tracker")
+            retry_build(self.store, found, by, via=TRACKER)
 
     @property
     def _by(self) -> str:
         return f"issue {self.branch.rpartition('/')[2].partition('-')[0]}"
 
     def _find(self) -> QueuedBuild | None:
-        return find_newest_build(self.store, self.repository.name, self.branch, TAG)
+        return find_newest_build(self.store, self.repository.name, self.branch, ISSUE_TAG)
 
     def _queue(self) -> QueuedBuild:
-        asked = Wanted(self.repository, self._by, branch=self.branch, tags=(TAG,), via="tracker")
+        asked = Wanted(
+            self.repository, self._by, branch=self.branch, tags=(ISSUE_TAG,), via=TRACKER
+        )
         return queue_build(self.store, asked)
 
 

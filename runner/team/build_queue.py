@@ -12,20 +12,14 @@ from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.team.build_state import (
-    ANALYZING,
-    ENDS,
-    EXECUTING,
-    PENDING,
-    PLANNING,
-    VERIFYING,
-)
+from runner.team.build_state import ANALYZING, ENDS, EXECUTING, PENDING, PLANNING, VERIFYING
 from runner.team.doorbell import ring
 from runner.team.event_rows import note_event, read_lines
 from runner.team.people import is_same_person
 from runner.team.shown_work import mark_answered, write_shown
 from runner.team.store_engine import clock
 from runner.team.tables import answers, build_tags, builds, events, tasks
+from runner.text.display import display
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -36,6 +30,8 @@ if TYPE_CHECKING:
     from runner.team.repository_list import Registered
     from runner.team.store_engine import Store
 
+ISSUE_TAG, TRACKER = "bridge", "tracker"
+"""Of builds that are an issue's, which no worker takes by itself; and how the bridge asks."""
 _SHORT = 12
 """Characters of the last part of an id."""
 # No `%` and no `_`: it goes into a `like`, where these stand for other letters.
@@ -290,8 +286,10 @@ def drop_answers(connection: Connection, build: str, why: str) -> None:
 def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> None:
     """Have a build that ended, or waits, tried again: what is DONE on its branch is not built anew.
 
-    Raises RunnerError for one that waits for a worker, or goes on.
+    Raises RunnerError for one that waits for a worker, or goes on, and for an issue's.
     """
+    if via != TRACKER:
+        _require_queue(build)
     with store.write() as connection:
         row = _lock(connection, build.id)
         if row.state not in ENDS and not row.waits:
@@ -305,6 +303,15 @@ def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "termin
         again = builds.update().where(builds.c.id == build.id)
         connection.execute(again.values(**values, **numbers))
         ring(connection)
+
+
+def _require_queue(build: QueuedBuild) -> None:
+    if ISSUE_TAG in build.tags:
+        raise RunnerError(
+            f"{build.short} is the build of an issue, and is answered there",
+            hint=f"a comment as `/runner retry` in the issue of {display(build.branch)}",
+            code=ExitCode.CONFLICT,
+        )
 
 
 def _lock(connection: Connection, build: str) -> Any:
@@ -335,8 +342,9 @@ def answer_build(
     """Leave a word (`approve`, `reject`, `retry`), its task and reason for whoever builds it.
 
     Gives the answer's id. Raises RunnerError for a build that is over, a no without a reason, what
-    is not shown any more, and an approval that somebody else has to give.
+    is not shown any more, an approval that somebody else has to give, and an issue's build.
     """
+    _require_queue(build)
     word, task, reason = said
     if word == "reject" and not reason:
         raise RunnerError("a rejection needs a reason", hint="--reason TEXT")

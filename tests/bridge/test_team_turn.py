@@ -10,15 +10,18 @@ from store_build import a_store
 from test_bridge_kills import Kills
 
 from runner.bridge.issue_desk import EndedBuildError, TurnError
-from runner.bridge.team_turn import TAG, TeamTurn
+from runner.bridge.team_turn import TeamTurn
+from runner.errors import RunnerError
 from runner.team.build_claim import Claimer, claim_build, hand_back
 from runner.team.build_queue import (
+    ISSUE_TAG,
     Wanted,
     answer_build,
     cancel_build,
     list_builds,
     look_into,
     queue_build,
+    retry_build,
 )
 from runner.team.projections import find_faults
 from runner.team.repository_list import Registered, add_repository
@@ -80,7 +83,7 @@ def test_it_is_claimed_with_the_first_command_and_waits_for_whoever_is_next(turn
 
 def test_no_worker_takes_it_by_itself(turns):
     turns.take().end("stopped", is_again=True)
-    assert (turns.row.state, turns.row.waits, turns.row.tags) == ("PENDING", "", (TAG,))
+    assert (turns.row.state, turns.row.waits, turns.row.tags) == ("PENDING", "", (ISSUE_TAG,))
     assert claim_build(turns.store, OTHER) is None
 
 
@@ -156,12 +159,21 @@ def test_a_build_of_higher_priority_goes_first(turns):
     hand_back(turns.store, mine, "", waits="TASK-001")
 
 
-def test_an_answer_in_the_queue_is_told_where_it_belongs(turns):
+def test_who_answers_in_the_queue_is_told_where_it_belongs(turns):
+    """It would be taken, and wait without an end: the issue says nothing new."""
     turns.take().end(PLAN, is_again=False)
-    answer_build(turns.store, turns.row, ("approve", "DRAFT-1", ""), "eve")
-    turns.take().end(PLAN, is_again=False)
-    (answer,) = look_into(turns.store, turns.row).answers
-    assert answer["outcome"] == "not done: an issue is answered where it is"
+    for word in ("approve", "reject", "retry"):
+        with pytest.raises(RunnerError, match="is the build of an issue, and is answered") as told:
+            answer_build(turns.store, turns.row, (word, "DRAFT-1", "why"), "eve")
+        assert told.value.hint == "a comment as `/runner retry` in the issue of runner/42"
+    with pytest.raises(RunnerError, match="is the build of an issue"):
+        retry_build(turns.store, turns.row, "eve")
+    cancel_build(turns.store, turns.row, "eve")
+    with pytest.raises(RunnerError, match="is the build of an issue"):
+        retry_build(turns.store, turns.row, "eve")
+    assert look_into(turns.store, turns.row).answers == ()
+    turns.make().resume("ada")
+    assert turns.row.state == "PENDING"
 
 
 @pytest.mark.parametrize("said", ["closed", "not asked for"])
