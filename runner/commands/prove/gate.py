@@ -68,7 +68,8 @@ _HELP = {
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Measure and tell. Raises RunnerError where it cannot be measured."""
     if given.record and (given.moved_from or given.all or given.base):
-        raise RunnerError("--record measures a commit of the base", hint="runner gate --record")
+        why = "--record takes no --base, --all or --moved-from: it measures the base's own commit"
+        raise RunnerError(why, hint="check the base out, then: runner gate --record")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     said = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, said, plan_needed=False)
