@@ -292,6 +292,8 @@ def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
         yield from _by_the_journal(task, known, facts)
     elif known.commit:
         yield from _out_of_reach(task, known, facts)
+    elif landed is not None and spec is not None:  # a check of it, which had nothing to land
+        yield from _by_its_trailers(task, known, landed, spec, facts)
     else:  # a check that was made elsewhere
         yield TaskReopened(note="it was proven on another branch", by="branch")
 

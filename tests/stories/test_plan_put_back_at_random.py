@@ -148,6 +148,24 @@ def test_a_landed_task_is_built_again_only_where_a_person_asked(tmp_path, alone,
     a_week(tmp_path, alone, seed)
 
 
+def test_what_was_built_again_without_a_change_is_not_built_a_third_time(tmp_path, alone):
+    """Its commit is under another name since a rebase, and the record of its last word is gone."""
+    place = Workplace.begin(tmp_path / "shop", alone)
+    place.plan(*(a_task(id_, blocks={f"{id_}.txt": "1\n"}) for id_ in IDS))
+    person = Person(place, random.Random(1))
+    person.run()
+    person.rebase()
+    person.chance.choice = lambda _: "TASK-001"
+    person.ask_and_commit()
+    person.run()
+    person.drop_the_record()
+    ended = place.run("-j", "1")
+    assert ended.code == 0, ended.said
+    built = [one for one in place.happened("attempt.started", "TASK-001") if one["mode"] == "build"]
+    assert len(built) == 2, ended.said
+    assert set(place.statuses.values()) == {"DONE"}
+
+
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
 def test_campaign_of_weeks(tmp_path, alone, record_property):
     ends, seed = time.monotonic() + SECONDS / 10, SEED
