@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import swap_branch, sync_index
 from runner.repo.lock_files import free_dead_locks
+from runner.repo.pruning import is_there, wait_for_pruning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,8 @@ _PAUSE = 0.1
 def move_branch(repository: Repository, head: Head, commit: str, why: str = "") -> bool:
     """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
 
+    False as well where another git's collection took the commit: it has to be made again.
+
     Where the branch is published, that of the remote moves first: PublishError where it did not,
     and RunnerError where that is not known. Raises RunnerError where nothing moved and git cannot
     lock it however often we try: the same changes would be proven again without end.
@@ -33,8 +36,11 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
         # branch.
         repository.publish(head, commit)
     for _ in range(_TRIES):
+        wait_for_pruning(repository)
+        if not is_there(repository, commit):
+            return False
         if swap_branch(repository, head, head.commit, commit, why):
-            return True
+            return _is_kept(repository, head, commit)
         # Looked at before a lock is blamed: False from the swap says both, and only a lock is worth
         # another try.
         now = repository.head() if head.beneath else repository.find_head()
@@ -43,6 +49,18 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
         free_dead_locks(repository.folders.git)
         time.sleep(_PAUSE)
     raise _make_lock_error(repository, f"{head.ref}.lock")
+
+
+def _is_kept(repository: Repository, head: Head, commit: str) -> bool:
+    """Whether the branch has what it was moved to; else it goes back to where it was.
+
+    A collection that began in between had looked at the branch before it moved.
+    """
+    if not wait_for_pruning(repository) or is_there(repository, commit):
+        return True
+    if head.commit is not None:
+        swap_branch(repository, head, commit, head.commit, "runner: git gc took it")
+    return False
 
 
 def bring_index(

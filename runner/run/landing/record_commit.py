@@ -79,16 +79,30 @@ def record(
     trailers = tuple(trailers)
     if not writes and not trailers:
         return None
-    commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
-        repository, head.commit, writes, _message(trailers), names_files=bool(trailers)
-    )
     try:
-        if not move_branch(repository, head, commit.sha, "runner: record"):
-            return None
+        commit = _move_on(repository, head, last, writes, trailers)
+        if commit is None and repository.head() == head:  # another git's collection took it
+            commit = _move_on(repository, head, last, writes, trailers)
     except remote.PublishError:
+        return None
+    if commit is None:
         return None
     bring_index(repository, [write.path for write in writes], head.commit, commit.sha)
     return commit.sha
+
+
+def _move_on(
+    repository: Repository,
+    head: Head,
+    last: LastRecord | None,
+    writes: Sequence[_Write],
+    trailers: tuple[tuple[str, str], ...],
+) -> Commit | None:
+    """Make the commit and move the branch there; None where it did not. Raises PublishError."""
+    commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
+        repository, head.commit, writes, _message(trailers), names_files=bool(trailers)
+    )
+    return commit if move_branch(repository, head, commit.sha, "runner: record") else None
 
 
 def _message(trailers: Sequence[tuple[str, str]] = ()) -> str:

@@ -12,7 +12,7 @@ import time
 
 import invariants
 import pytest
-from crash_house import House
+from crash_house import SMALL, House
 
 SECONDS = float(os.environ.get("CAMPAIGN_SECONDS", "0"))
 SEED = int(os.environ.get("PERSON_SEED", str(random.SystemRandom().randrange(10**6))))
@@ -142,6 +142,35 @@ def _hold(house, person, code, told):
 @pytest.mark.parametrize("seed", [3])
 def test_nothing_is_lost_or_done_twice_on_a_day_with_kills(tmp_path, seed):
     a_day(tmp_path / "house", seed)
+
+
+def _collects(house, times):
+    """Right before a branch would move for the n-th time, all that no ref reaches is collected."""
+    left = times
+
+    def watch(_number, kind, target):
+        nonlocal left
+        if kind == "open" and target.endswith("/refs/heads/main.lock"):
+            left -= 1
+            if not left:
+                house.git("gc", "-q", "--prune=now")
+
+    return watch
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_collection_between_a_commit_and_its_branch_costs_no_more_than_another_try(
+    tmp_path, times
+):
+    """The landing of the first task, of the second, and the record: each is made again."""
+    house = House.built(tmp_path / "house", SMALL)
+    ended = house.run("-j", "1", watch=_collects(house, times))
+    assert ended.code == 0, ended.said
+    assert sorted(one.task for one in house.landings()) == ["TASK-001", "TASK-002"]
+    invariants.git_finds_nothing_wrong(house.repo)
+    assert house.run().code == 0
+    assert house.git("status", "--porcelain") == ""
+    invariants.nothing_landed_twice(house.repo)
 
 
 @pytest.mark.skipif(not SECONDS, reason="set CAMPAIGN_SECONDS to run a campaign")
