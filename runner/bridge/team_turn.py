@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from runner.project import Project
 from runner.repo.clone import ORIGIN
 from runner.repo.push import address_of
 from runner.repo.read import Repository
+from runner.team.budget_share import FREE, Share
 from runner.team.build_claim import (
     LostClaimError,
     claim_build,
@@ -51,7 +52,7 @@ from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
 from runner.team.repository_list import list_repositories
 from runner.team.store_engine import StoreAwayError, UnfitValueError
-from runner.team.team_budget import Share, read_share
+from runner.team.team_budget import read_share
 from runner.text.display import format_error
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class TeamTurn:
     _mine: QueuedBuild | None = None
     _heart: Heartbeat | None = None
     _copy: JournalCopy | None = None
-    _given: float | None = None
+    _given: Share = FREE
 
     @property
     def is_over(self) -> bool:
@@ -97,8 +98,9 @@ class TeamTurn:
     def share(self) -> Share:
         """What this claim may cost, and did."""
         if self._copy is None:
-            return Share(self._given)
-        return Share(self._given, self._copy.dollars, self._copy.is_cost_known)
+            return self._given
+        spent, is_whole = self._copy.dollars, self._copy.is_cost_known
+        return replace(self._given, spent=spent, is_whole=is_whole)
 
     def take(self, clone: IssueClone) -> None:
         """Have it, for as long as it goes on.
@@ -222,8 +224,8 @@ class QueuedClone(IssueClone):
 
     @property
     def environ(self) -> dict[str, str]:
-        """What our commands are told, with what they may cost."""
-        return self._turn.share.limit(super().environ, self.source.settings.run_dollars)
+        """What our commands are told, with what they may take."""
+        return self._turn.share.limit(super().environ, self.source.settings)
 
     def resume(self, by: str) -> None:
         """Have it be wanted again in the queue."""

@@ -48,7 +48,8 @@ YOURS = frozenset(
         "agent_env",
         "agent_files",
     }
-    | {"mcp", "model_base_url", "model_key_env", "telemetry_otlp", "telemetry_content"}
+    | {"mcp", "model_base_url", "model_key_env", "model_calls"}
+    | {"telemetry_otlp", "telemetry_content"}
     | {"events", "events_days", "events_key_env", "webhook", "webhook_key_env"}
     | {"executor", "insecure_cluster", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"}
 )

@@ -36,6 +36,7 @@ from runner.config.setting_types import (
     Seconds,
     Size,
     Whole,
+    call_rate,
     empty_for_none,
     exact_variable,
     executor_name,
@@ -230,6 +231,7 @@ class Given(BaseSettings):
     model_draft: ModelName | None = None
     model_base_url: Annotated[str, AfterValidator(server_address)] | None = None
     model_key_env: Annotated[str, AfterValidator(variable_name)] | None = None
+    model_calls: Annotated[str, AfterValidator(call_rate)] | None = None
     permission: tuple[Rule, ...] | None = None
     secret_formats: Annotated[tuple[SecretFormat, ...], Field(max_length=50)] | None = None
     mcp: dict[Annotated[str, AfterValidator(server_name)], Server] | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from runner.config import registries as hosts
+from runner.config.call_rate import parse_rate
 from runner.config.permissions import TOOLS, names_a_tool
 from runner.config.sizes import bytes_of, parse_supply
 from runner.lazy_module import lazy_module
@@ -102,6 +103,12 @@ def store_place(value: str) -> str:
     ):
         raise ValueError("must be s3://BUCKET/PREFIX, without a key or a question, or a folder")
     return empty_for_none(value)
+
+
+def call_rate(value: str) -> str:
+    """Calls of a model in a time; `none` takes back what a layer below says."""
+    said = empty_for_none(value.strip().lower())
+    return str(parse_rate(said)) if said else ""
 
 
 def variable_name(value: str) -> str:

@@ -116,6 +116,8 @@ class Settings:
     """Address of the server that `openai-compatible:` models are asked of."""
     model_key_env: str = ""
     """Name of the variable with that server's key; none: it is asked without one."""
+    model_calls: str = ""
+    """How often a run calls models, all its tasks together, as `6/minute`; none: no bound."""
     permission: tuple[Permission, ...] = ()
     """What the tools of a model may do: of the rules that match, the last wins."""
     permission_floor: tuple[Permission, ...] = ()

@@ -66,6 +66,8 @@ class TeamFigures:
     """Builds that are not over, by state."""
     dollars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Of each budget, by repository: `bound`, `spent`, `given`, `left`."""
+    calls: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same of model calls an hour, without `spent`."""
 
 
 @dataclass(slots=True)
@@ -290,11 +292,15 @@ def _queue_families(queue: TeamFigures | None) -> Iterator[Metric]:
     )
     what = "The team's budgets of this period; no repository: that of the whole team."
     budgets = core.GaugeMetricFamily("runner_budget_dollars", what, labels=("repository", "part"))
+    what = "Model calls an hour that the team's builds may make, by the same."
+    calls = core.GaugeMetricFamily(
+        "runner_budget_hourly_calls", what, labels=("repository", "part")
+    )
     if queue is not None:
         for state, number in queue.states.items():
             family.add_metric((state,), number)
-        for part in ("bound", "spent", "given", "left"):
-            for scope, told in queue.dollars.items():
-                budgets.add_metric((_shorten(scope), part), told[part])
-    yield family
-    yield budgets
+        for metric, figures in ((budgets, queue.dollars), (calls, queue.calls)):
+            for scope, told in figures.items():
+                for part, value in told.items():
+                    metric.add_metric((_shorten(scope), part), value)
+    yield from (family, budgets, calls)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
+from runner.team.budget_share import FREE, TEAM, Share, Standing
 from runner.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.team.build_state import fold_own
 from runner.team.doorbell import ring
@@ -24,11 +25,7 @@ from runner.team.shown_work import write_shown
 from runner.team.store_engine import clock
 from runner.team.tables import RUNNING, answers, build_tags, builds
 from runner.team.team_budget import (
-    FREE,
-    TEAM,
-    Share,
     SharedOutError,
-    Standing,
     close_claim,
     explain,
     give_share,
@@ -91,7 +88,8 @@ def claim_build(
         try:
             with store.write() as connection:
                 bounds = list_standings(store, connection)
-                _let_wait(store, connection, bounds)
+                if _let_wait(store, connection, bounds):
+                    bounds = list_standings(store, connection)  # it has its calls no more
                 row = connection.execute(_claim(store, me, bounds, build)).mappings().one_or_none()
                 if row is None:
                     return None
@@ -109,11 +107,11 @@ def claim_build(
     return None
 
 
-def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) -> None:
-    """Have a build wait whose worker was lost, and for which there is no money to go on."""
-    spent = [one.bound.scope for one in bounds if one.share == 0.0]
+def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) -> bool:
+    """Have a build wait whose worker was lost, and for which nothing is left to go on with."""
+    spent = [one.bound.scope for one in bounds if one.is_used_up]
     if not spent:
-        return
+        return False
     one = _SPENT
     said = select(one.c.id).where(
         _is_running(one),
@@ -128,6 +126,7 @@ def _let_wait(store: Store, connection: Connection, bounds: Sequence[Standing]) 
     if row is not None:
         why = f"its worker was lost; {explain(bounds, row['repository'])}"
         note_event(connection, row["id"], "build.released", {"why": why})
+    return row is not None
 
 
 def _claim(store: Store, me: Claimer, bounds: Sequence[Standing], build: str = "") -> Any:
@@ -161,7 +160,7 @@ def _find_lapsed(
     full = [
         of.bound.scope
         for of in bounds
-        if of.share == 0.0 or (of.bound.at_once is not None and of.running > of.bound.at_once)
+        if of.is_used_up or (of.bound.at_once is not None and of.running > of.bound.at_once)
     ]
     # By the store's clock alone: those of two machines may be minutes apart.
     said = select(one.c.id).where(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import effects
@@ -17,6 +17,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
 from runner.secrets.redact import redact
+from runner.team.budget_share import FREE, Share
 from runner.team.build_claim import (
     LostClaimError,
     finish_build,
@@ -30,7 +31,7 @@ from runner.team.event_rows import list_own_types
 from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
 from runner.team.store_engine import StoreAwayError, UnfitValueError
-from runner.team.team_budget import Share, read_share
+from runner.team.team_budget import read_share
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ class BuildWork:
     _copy: JournalCopy = field(init=False)
     _heart: Heartbeat = field(init=False)
     _tasks: tuple[str, ...] = ()
-    _given: float | None = None
-    """Dollars that this claim may spend; None: no bound."""
+    _given: Share = FREE
+    """What this claim may take."""
     _has_answered: bool = False
     """Whether an answer came while the run went on, which it may not have heard any more."""
     _began: float = 0.0
@@ -259,7 +260,8 @@ class BuildWork:
 
     @property
     def _share(self) -> Share:
-        return Share(self._given, self._copy.dollars, self._copy.is_cost_known)
+        spent, is_whole = self._copy.dollars, self._copy.is_cost_known
+        return replace(self._given, spent=spent, is_whole=is_whole)
 
     def _find_stop(self) -> WorkEnd | None:
         """Why nothing more is to be done for it here."""
@@ -279,7 +281,7 @@ class BuildWork:
     def _run(self, *words: str) -> _Ran:
         """A command of ours on the build's branch, to its end, or until it is to be ended."""
         self.clone.require_branch()
-        environ = self._share.limit(self.clone.environ, self.settings.run_dollars)
+        environ = self._share.limit(self.clone.environ, self.settings)
         command = OwnCommand(words, self.clone.place, environ, stays=True)
         try:
             record_child(self.clone.folder, command.pid)

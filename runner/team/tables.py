@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "r0005"
+REVISION = "r0006"
 """The schema that this runner reads and writes."""
 RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
 """States in which somebody works on a build."""
@@ -201,6 +201,7 @@ budgets = Table(
     Column("period", Text, nullable=False),  # day, month: in UTC
     Column("share", Float(53), nullable=False),  # the most that one claim is given
     Column("at_once", Integer),  # builds; none: no bound
+    Column("calls", Text, nullable=False),  # of models, as 60/minute; empty: no bound
     Column("began", Float(53), nullable=False),  # the period that `used` is of
     Column("used", Float(53), nullable=False),  # spent, and given to claims that go on
     Column("set", Text, nullable=False),
@@ -216,5 +217,6 @@ claims = Table(
     Column("at", Float(53), nullable=False),  # by the store's clock
     Column("given", Float(53)),  # dollars; none: as much as it likes
     Column("spent", Float(53)),  # what it came to; none: it goes on, or was lost
+    Column("calls", Integer),  # of models, in an hour, while it goes on; none: no bound
 )
 Index("claims_by_time", claims.c.at)

@@ -1,4 +1,4 @@
-"""What the builds of a team may cost, and how many go on at once: bounds that claims share.
+"""What the builds of a team may cost and how often they may call models: bounds that claims share.
 
 A bound is of the whole team or of one repository. A claim is given a share of what is left, which
 counts as spent until the claim ends and says what it came to; of one that was lost nobody knows,
@@ -8,16 +8,16 @@ row is locked: two workers never give out the same dollar.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlalchemy import case, func, select, text
 
 from runner import effects
+from runner.config.call_rate import parse_rate
 from runner.errors import RunnerError
 from runner.report.documents import document
-from runner.run.limits.budget import WARNED_AT
+from runner.team.budget_share import PERIODS, ROUNDING, SHARES, TEAM, Bound, Share, Standing
 from runner.team.build_queue import count_states
 from runner.team.build_state import PENDING
 from runner.team.doorbell import ring
@@ -34,113 +34,9 @@ if TYPE_CHECKING:
     from runner.team.build_queue import QueuedBuild
     from runner.team.store_engine import Store
 
-TEAM = ""
-"""The bound that holds for all repositories together."""
-PERIODS = ("day", "month")
-_SHARES = 10
-"""Parts of a budget that claims are given, where nobody says how much."""
-_LEAST = 0.1
-"""Of a share: with less than that no build is begun."""
-_ROUNDING = 1e-6
-
 
 class SharedOutError(Exception):
     """Others were faster: nothing is left of what there was when the build was chosen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What builds of the team, or of one repository, may take together."""
-
-    scope: str
-    """A repository; empty: the whole team."""
-    dollars: float | None = None
-    """Of one period; None: no bound."""
-    period: str = "month"
-    """`day` or `month`, in UTC."""
-    share: float = 0.0
-    """Dollars that one claim is given at most; 0: a tenth of the budget."""
-    at_once: int | None = None
-    """Builds that go on at the same time; None: no bound."""
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A bound, and how much of it is used now."""
-
-    bound: Bound
-    used: float
-    """Dollars spent in this period, and given to claims that go on."""
-    running: int
-    began: float
-    """When this period began, in seconds since 1970."""
-    until: str
-    """When the next period begins."""
-
-    @property
-    def left(self) -> float | None:
-        """Dollars; None where there is no bound."""
-        return None if self.bound.dollars is None else max(0.0, self.bound.dollars - self.used)
-
-    @property
-    def share(self) -> float | None:
-        """Dollars that the next claim is given; 0 for too little, None where there is no bound."""
-        bound, left = self.bound, self.left
-        if left is None or bound.dollars is None:
-            return None
-        most = bound.share or bound.dollars / _SHARES
-        return min(most, left) if left >= max(_LEAST * most, _ROUNDING) else 0.0
-
-    @property
-    def why(self) -> str:
-        """Why nothing is begun; empty where something may be."""
-        who = self.bound.scope or "the team"
-        if self.share == 0.0:
-            said = f"${self.used:.2f} of ${self.bound.dollars:.2f} a {self.bound.period}"
-            return f"the budget of {who} is used up: {said}, until {self.until}"
-        most = self.bound.at_once
-        if most is not None and self.running >= most:
-            goes = "goes" if self.running == 1 else "go"
-            return f"{who}: {plural(self.running, 'build')} {goes} on, of {most} at once"
-        return ""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one claim may cost, and did."""
-
-    given: float | None = None
-    """Dollars; None: no bound."""
-    spent: float = 0.0
-    is_whole: bool = True
-    """Whether that is all it cost: else it counts as no less than what it was given."""
-
-    @property
-    def left(self) -> float | None:
-        """Dollars; None where there is no bound."""
-        return None if self.given is None else max(0.0, self.given - self.spent)
-
-    @property
-    def is_used(self) -> bool:
-        """Whether as good as nothing is left of it."""
-        # An agent that is told a limit ends before it, by what its next answer may cost.
-        return self.given is not None and self.spent >= WARNED_AT * self.given
-
-    def limit(self, environ: Mapping[str, str], own: float | None) -> dict[str, str]:
-        """What a command is told, with what it may cost: the worker's own limit, or less."""
-        if self.left is None:
-            return dict(environ)
-        least = self.left if own is None else min(own, self.left)
-        # A limit of nothing is none that the settings take.
-        return {**environ, "RUNNER_RUN_DOLLARS": f"{max(least, _ROUNDING):.6f}"}
-
-    def __str__(self) -> str:
-        return f"${self.spent:.2f} of its ${self.given or 0.0:.2f} are used; the next claim goes on"
-
-
-FREE = Share()
-"""Of a claim that cost nothing."""
 
 
 def set_bound(store: Store, asked: Bound) -> Standing:
@@ -155,7 +51,7 @@ def set_bound(store: Store, asked: Bound) -> Standing:
             # 13.3.1): so nothing comes between what is counted and what is written.
             connection.exec_driver_sql("LOCK TABLE budgets IN EXCLUSIVE MODE")
         connection.execute(budgets.delete().where(budgets.c.scope == asked.scope))
-        if asked.dollars is not None or asked.at_once is not None:
+        if asked.dollars is not None or asked.at_once is not None or asked.calls:
             now = _read_clock(store, connection)
             began = _begin_of(now, asked.period)
             values = {name: getattr(asked, name) for name in Bound.__slots__}
@@ -172,6 +68,11 @@ def _require_sense(asked: Bound) -> None:
     numbers = (asked.dollars or 0.0, asked.share, asked.at_once or 0)
     if not all(0 <= one < float("inf") for one in numbers):
         raise RunnerError("a bound is a number, 0 or more", hint="--dollars 200/month --at-once 4")
+    try:
+        parse_rate(asked.calls or "1/hour")
+    except ValueError as error:
+        hint = "--calls 60/minute, --calls 500/hour, or none"
+        raise RunnerError(f"{asked.calls!a} {error}", where="--calls", hint=hint) from error
 
 
 def list_standings(store: Store, connection: Connection) -> tuple[Standing, ...]:
@@ -187,20 +88,27 @@ def _read_clock(store: Store, connection: Connection) -> float:
     return float(connection.execute(select(clock(store))).scalar() or 0)
 
 
-def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> Standing:
+def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, tuple[int, int]]) -> Standing:
     bound = Bound(**{name: row[name] for name in Bound.__slots__})
     # A clock that was set back begins no period anew.
     began = max(row["began"], _begin_of(now, bound.period))
     used = row["used"] if began == row["began"] else 0.0
-    number = running.get(bound.scope, 0) if bound.scope else sum(running.values())
+    mine = [one for name, one in running.items() if bound.scope in (TEAM, name)]
+    number, calls = (sum(column) for column in zip((0, 0), *mine, strict=True))
     until = datetime.fromtimestamp(_end_of(began, bound.period), UTC)
-    return Standing(bound, used, number, began, until.strftime("%Y-%m-%d %H:%M UTC"))
+    return Standing(bound, used, number, began, until.strftime("%Y-%m-%d %H:%M UTC"), calls)
 
 
-def _count_running(connection: Connection) -> dict[str, int]:
-    said = select(builds.c.repository, func.count()).where(text(IS_RUNNING))
-    rows = connection.execute(said.group_by(builds.c.repository))
-    return {str(name): int(number) for name, number in rows}
+def _count_running(connection: Connection) -> dict[str, tuple[int, int]]:
+    """Builds that go on, and the calls an hour that their claims were given, by repository.
+
+    A claim that was lost counts until its build is taken from it: until then it may go on.
+    """
+    mine = (claims.c.build == builds.c.id) & (claims.c.token == builds.c.token)
+    calls = func.coalesce(func.sum(claims.c.calls), 0)
+    said = select(builds.c.repository, func.count(), calls).outerjoin_from(builds, claims, mine)
+    rows = connection.execute(said.where(text(IS_RUNNING)).group_by(builds.c.repository))
+    return {str(name): (int(number), int(of_them)) for name, number, of_them in rows}
 
 
 def explain(known: Sequence[Standing], repository: str) -> str:
@@ -237,7 +145,8 @@ def give_share(
     if any(one.bound.at_once is not None and one.running > one.bound.at_once for one in known):
         raise SharedOutError
     given = min((one.share for one in known if one.share is not None), default=None)
-    if given == 0.0:
+    calls = min((one.calls for one in known if one.calls is not None), default=None)
+    if given == 0.0 or calls == 0:
         raise SharedOutError
     for one in known:
         values = {"began": one.began, "used": one.used + (given or 0.0)}
@@ -246,15 +155,16 @@ def give_share(
         )
     at = max((one.began for one in known), default=0.0)
     at = max(at, _read_clock(store, connection))
-    connection.execute(claims.insert().values(**row, at=at, given=given))
+    connection.execute(claims.insert().values(**row, at=at, given=given, calls=calls))
 
 
-def read_share(store: Store, claim: QueuedBuild) -> float | None:
-    """Dollars that a claim was given; None: no bound. Raises StoreAwayError."""
-    said = select(claims.c.given).where(claims.c.build == claim.id, claims.c.token == claim.token)
+def read_share(store: Store, claim: QueuedBuild) -> Share:
+    """What a claim was given. Raises StoreAwayError."""
+    said = select(claims.c.given, claims.c.calls)
+    said = said.where(claims.c.build == claim.id, claims.c.token == claim.token)
     with store.read() as connection:
-        given = connection.execute(said).scalar()
-    return None if given is None else float(given)
+        row = connection.execute(said).one_or_none()
+    return Share() if row is None else Share(row.given, calls=row.calls)
 
 
 def close_claim(connection: Connection, claim: QueuedBuild, share: Share) -> None:
@@ -280,7 +190,7 @@ def find_wrong_sums(connection: Connection) -> Iterator[str]:
     """Bounds whose sum is not that of their claims, a line each."""
     for row in connection.execute(budgets.select().order_by(budgets.c.scope)).mappings():
         said = _sum_claims(connection, row["scope"], row["began"])
-        if abs(said - row["used"]) > _ROUNDING:
+        if abs(said - row["used"]) > ROUNDING:
             who = row["scope"] or "the team"
             yield f"the budget of {who} says ${row['used']:.2f}, and its claims ${said:.2f}"
 
@@ -318,8 +228,8 @@ def _end_of(now: float, period: str) -> float:
 # --- in words -------------------------------------------------------------------------
 
 
-def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) -> Bound:
-    """A bound as a person types it: `200/month`, `10/day`, and `none`. Raises RunnerError."""
+def read_bound(scope: str, dollars: str, at_once: str, calls: str, share: float, by: str) -> Bound:
+    """A bound as a person types it: `200/month`, `60/minute`, and `none`. Raises RunnerError."""
     amount, _, period = dollars.partition("/")
     try:
         money = None if amount in ("", "none") else float(amount)
@@ -328,7 +238,8 @@ def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) ->
         raise RunnerError(
             f"this is no bound: {dollars} {at_once}", hint="--dollars 200/month --at-once 4"
         ) from error
-    return Bound(scope, money, period or "month", share, most, by)
+    rate = "" if calls == "none" else calls
+    return Bound(scope, money, period or "month", share, most, rate, by)
 
 
 def read_standings(store: Store) -> tuple[Standing, ...]:
@@ -342,11 +253,13 @@ def describe_bounds(known: Sequence[Standing]) -> Iterator[str]:
     for one in known:
         bound, said = one.bound, []
         if bound.dollars is not None:
-            most = bound.share or bound.dollars / _SHARES
+            most = bound.share or bound.dollars / SHARES
             said += [f"${one.used:.2f} of ${bound.dollars:.2f} a {bound.period}"]
             said += [f"until {one.until}", f"${most:.2f} a claim at most"]
         if bound.at_once is not None:
             said += [f"{one.running} of {plural(bound.at_once, 'build')} at once"]
+        if bound.calls:
+            said += [one.used_calls, f"{bound.most_calls} a claim at most"]
         yield f"{bound.scope or 'the team'}: {', '.join(said)}"
 
 
@@ -355,22 +268,32 @@ def count_team(store: Store) -> tuple[dict[str, int], tuple[Standing, ...]]:
     return count_states(store), read_standings(store)
 
 
-def measure_team(store: Store) -> tuple[dict[str, int], dict[str, dict[str, float]]]:
-    """Builds that are not over by state, and of each budget its dollars by part.
+Figures: TypeAlias = "dict[str, dict[str, float]]"
+"""By repository (empty: the whole team), and by part."""
 
-    Parts are its `bound`, and what of it is `spent`, `given` to claims that did not end, and
-    `left`. Raises StoreAwayError.
+
+def measure_team(store: Store) -> tuple[dict[str, int], Figures, Figures]:
+    """Builds that are not over by state, and of each bound its dollars, and its calls an hour.
+
+    Parts are its `bound`, and what of it is `spent` (dollars alone), `given` to claims that did
+    not end, and `left`. Raises StoreAwayError.
     """
     with store.read() as connection:
-        known = [one for one in list_standings(store, connection) if one.left is not None]
-        dollars = {one.bound.scope: _part(connection, one) for one in known}
-    return count_states(store), dollars
+        known = list_standings(store, connection)
+        dollars = {one.bound.scope: _part(connection, one) for one in known if one.left is not None}
+    calls = {one.bound.scope: _part_calls(one) for one in known if one.bound.calls}
+    return count_states(store), dollars, calls
 
 
 def _part(connection: Connection, one: Standing) -> dict[str, float]:
     given = _sum_claims(connection, one.bound.scope, one.began, is_open=True)
     parts = {"bound": one.bound.dollars or 0.0, "spent": max(0.0, one.used - given)}
     return parts | {"given": given, "left": one.left or 0.0}
+
+
+def _part_calls(one: Standing) -> dict[str, float]:
+    most, given = parse_rate(one.bound.calls).hourly, one.calls_given
+    return {"bound": most, "given": given, "left": max(0, most - given)}
 
 
 def team_lines(found: tuple[dict[str, int], tuple[Standing, ...]]) -> Iterator[str]:

@@ -11,7 +11,9 @@ from test_bridge_kills import Kills
 
 from runner.bridge.issue_desk import EndedBuildError, TurnError
 from runner.bridge.team_turn import TeamTurn
+from runner.config.settings import Settings
 from runner.errors import RunnerError
+from runner.team.budget_share import Bound
 from runner.team.build_claim import Claimer, claim_build, hand_back
 from runner.team.build_queue import (
     ISSUE_TAG,
@@ -26,7 +28,7 @@ from runner.team.build_queue import (
 from runner.team.projections import find_faults
 from runner.team.repository_list import Registered, add_repository
 from runner.team.store_engine import find_address
-from runner.team.team_budget import Bound, set_bound
+from runner.team.team_budget import set_bound
 
 SHOP = Registered("shop", "https://forge.example/shop.git", "main", "", "", "", "ada")
 ME, OTHER = Claimer("w1", "here", ttl=30), Claimer("w2", "there", ttl=30)
@@ -145,7 +147,7 @@ def test_bounds_of_the_team_hold_for_issues(turns):
 def test_what_a_claim_may_cost_is_told_to_its_commands(turns):
     set_bound(turns.store, Bound("", dollars=10.0, period="day", share=2.0, by="ada"))
     turn = turns.take()
-    assert turn.share.limit({}, None) == {"RUNNER_RUN_DOLLARS": "2.000000"}
+    assert turn.share.limit({}, Settings()) == {"RUNNER_RUN_DOLLARS": "2.000000"}
     turn.end(PLAN, is_again=False)
 
 

@@ -54,6 +54,21 @@ def test_where_nothing_is_set_the_defaults_of_the_formats_hold(house):
     assert settings.jobs >= 1
 
 
+def test_a_rate_of_calls_is_the_person_s_own_and_read_in_one_spelling(house):
+    house.user('[model]\ncalls = "6/Minute"\n')
+    house.repository('[model]\ncalls = "600/minute"\n')
+    loaded = house.load()
+    assert loaded.settings.model_calls == "6/minute"
+    assert "model.calls" in loaded.notes[0]
+    house.environ["RUNNER_MODEL_CALLS"] = "none"
+    assert house.load().settings.model_calls == ""
+    for said in ("60", "0/minute", "60/fortnight"):
+        house.environ["RUNNER_MODEL_CALLS"] = said
+        refused = house.refusal()
+        assert refused.where == "environment RUNNER_MODEL_CALLS"
+        assert "must be calls a minute or an hour, such as 6/minute" in refused.message
+
+
 def test_every_setting_can_be_set_and_nothing_else():
     assert set(schema.Given.model_fields) == set(SETTABLE)
     assert set(SETTABLE) < {entry.name for entry in fields(Settings)}

@@ -12,11 +12,12 @@ from workplace import NO_PROOF, a_task
 
 from runner.errors import RunnerError
 from runner.team import team_budget
+from runner.team.budget_share import Bound, Share
 from runner.team.build_claim import claim_build, finish_build, hand_back
 from runner.team.build_queue import find_build, retry_build
 from runner.team.projections import find_faults
 from runner.team.tables import claims
-from runner.team.team_budget import Bound, Share, explain, list_standings, read_share, set_bound
+from runner.team.team_budget import explain, list_standings, read_share, set_bound
 
 STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
 GOOD = {"write": "app.py", "lines": ["def one():", "    return 1"]}
@@ -36,12 +37,12 @@ def test_a_claim_is_given_a_share_that_counts_as_spent_until_it_says_what_it_cos
     for _ in range(4):
         queued(store)
     mine = [claim_build(store, BOB) for _ in range(3)]
-    assert [read_share(store, one) for one in mine] == [4.0, 4.0, 2.0]
+    assert [read_share(store, one).given for one in mine] == [4.0, 4.0, 2.0]
     assert claim_build(store, ADA) is None
     assert why(store).startswith("the budget of the team is used up: $10.00 of $10.00 a month")
     finish_build(store, mine[0], "COMPLETED", "", "c0ffee", Share(4.0, 1.5))
     assert standings(store)[0].used == 7.5
-    assert read_share(store, claim_build(store, ADA)) == 2.5
+    assert read_share(store, claim_build(store, ADA)).given == 2.5
     assert list(find_faults(store)) == []
 
 
@@ -50,7 +51,11 @@ def test_of_a_claim_that_was_lost_all_that_it_was_given_stays_spent(store):
     made = queued(store)
     lost = claim_build(store, GONE)
     mine = claim_build(store, ADA)
-    assert (mine.id, read_share(store, lost), read_share(store, mine)) == (made.id, 3.0, 3.0)
+    assert (mine.id, read_share(store, lost).given, read_share(store, mine).given) == (
+        made.id,
+        3.0,
+        3.0,
+    )
     hand_back(store, mine, "its run was killed", Share(3.0, 0.5, is_whole=False))
     assert standings(store)[0].used == 6.0
     finish_build(store, claim_build(store, ADA), "COMPLETED", "", "", Share(3.0, 0.25))
@@ -82,7 +87,7 @@ def test_a_repository_s_bound_holds_beside_the_team_s(store):
     set_bound(store, Bound("shop", 2.0, "day", at_once=1))
     queued(store), queued(store)
     mine = claim_build(store, BOB)
-    assert read_share(store, mine) == pytest.approx(0.2)
+    assert read_share(store, mine).given == pytest.approx(0.2)
     assert claim_build(store, ADA) is None
     assert why(store) == "shop: 1 build goes on, of 1 at once"
     assert why(store, "other") == ""
@@ -128,11 +133,12 @@ CLAIMER = """
 import random, sys
 from runner.team.build_claim import Claimer, claim_build, finish_build, hand_back
 from runner.team.store_engine import open_engine
-from runner.team.team_budget import Share, read_share
+from runner.team.budget_share import Share
+from runner.team.team_budget import read_share
 store, chance = open_engine(sys.argv[1]), random.Random(int(sys.argv[2]))
 me = Claimer(f"w{sys.argv[2]}", "host", ttl=60)
 while (mine := claim_build(store, me)) is not None:
-    given = read_share(store, mine)
+    given = read_share(store, mine).given
     assert given is not None and given > 0
     match chance.randrange(3):
         case 0:

@@ -39,8 +39,9 @@ examples:
   runner queue retry 8f3a                again; what is DONE on its branch is not built anew
   runner queue approve 8f3a TASK-003     an answer to what waits in it
   runner queue reject 8f3a TASK-003 --reason "keep the old name"
-  runner queue budget --dollars 200/month --at-once 4
-                                         of the team; `queue budget shop …` of a repository
+  runner queue budget --dollars 200/month --at-once 4 --calls 60/minute
+                                         of the team (shop …: of a repository), all bounds anew;
+                                         a claim has a fourth of the calls, else a tenth
 """
 
 
@@ -55,10 +56,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--priority", type=int, default=0, metavar="N", help="the higher the earlier (default: 0)")
     add("--tags", default="", metavar="A,B", help="a worker has to have all of them")
     add("--all", action="store_true", help="of list: what ended, too")
-    add(
-        "--dollars", default="", metavar="N/day|month", help="of budget: what builds may cost; none"
-    )
+    add("--dollars", default="", metavar="N/day|month", help="of budget: what builds cost; none")
     add("--at-once", default="", metavar="N", help="of budget: builds that may go on; none")
+    add("--calls", default="", metavar="N/minute|hour", help="of budget: model calls; none")
     add("--share", type=float, default=0, metavar="N", help="of budget: dollars of one claim")
     add("--reason", default="", metavar="WHY", help="of reject and retry of a task")
     add_store_flags(parser)
@@ -111,8 +111,8 @@ def _queue(
 
 def _budget(store: Store, given: argparse.Namespace, by: str) -> ExitCode:
     scope = repository_list.find_repository(store, given.more[0]).name if given.more else ""
-    if given.dollars or given.at_once:
-        said = (scope, given.dollars, given.at_once, given.share, by)
+    if given.dollars or given.at_once or given.calls:
+        said = (scope, given.dollars, given.at_once, given.calls, given.share, by)
         team_budget.set_bound(store, team_budget.read_bound(*said))
     known = team_budget.read_standings(store)
     lines = [*team_budget.describe_bounds(known)] or ["no bound"]

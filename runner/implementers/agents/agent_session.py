@@ -29,6 +29,7 @@ from runner.implementers.agents.transcript import (
     without_events,
 )
 from runner.implementers.base import CHECK, Mode, Said
+from runner.implementers.call_pace import find_pacer
 from runner.implementers.command import decisions_in, read_regular, summary_of, work
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -89,6 +90,10 @@ class Program(Protocol):
     def network(self) -> Network:
         """The most that the person allows."""
 
+    @property
+    def calls(self) -> str:
+        """How often a model may be called: each start counts as one call."""
+
     def make_missing(self) -> Finding:
         """That its program is not there."""
 
@@ -121,6 +126,9 @@ def hold_session(
         bench.place.project  # noqa: B018 - it says so where a link stands there
     except RunnerError as error:
         return Session(Said(findings=(Finding(CHECK, error.message, hint=error.hint),)), "")
+    pacer = find_pacer(program.calls)
+    if pacer is not None and not pacer.wait(bench.cancelled, bench.tell):
+        return Session(Said(findings=(Finding(CHECK, f"{program.name} was cancelled"),)), "")
     environ = environment()
     preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
     with household(preset, bench.place.box, environ, program.more_files) as its_home:

@@ -142,6 +142,8 @@ class AgentProgram:
     """Whether the person said `sandbox = none`: nobody else may say so."""
     network: Network = Network.YES
     """The most that the person allows: a model answers from far away."""
+    calls: str = ""
+    """How often a run may call models, as the settings say it."""
     repeatable: bool = False
     is_agent: bool = True
 
@@ -301,6 +303,7 @@ class AgentKind:
             more_files=settings.agent_files,
             may_run_open=settings.sandbox == "none",
             network=settings.network_for(Network.YES),
+            calls=settings.model_calls,
         )
 
 

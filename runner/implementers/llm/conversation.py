@@ -28,6 +28,7 @@ from pydantic_ai.usage import RunUsage
 
 from runner import effects
 from runner.implementers.base import Mode
+from runner.implementers.call_pace import find_pacer
 from runner.implementers.llm.tool_context import PlanAnswer
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -94,6 +95,7 @@ class Conversation:
         patience = httpx2.Timeout(limits.idle or None, connect=_CONNECT)
         async with create_async_httpx2_client(timeout=patience) as http:
             http.headers["Accept-Encoding"] = "identity"  # so that what is counted is what comes
+            http.event_hooks["request"].append(self._wait_turn)
             http.event_hooks["response"].append(self._limit)
             agent = self._agent(self.client(http))
             run = asyncio.create_task(self._run(agent, brief))
@@ -106,6 +108,13 @@ class Conversation:
             finally:
                 run.cancel()
                 await asyncio.wait({run})
+
+    async def _wait_turn(self, _request: httpx2.Request) -> None:
+        """Keep to the pace of the whole run; who wants the session ended ends this, too."""
+        desk = self.session.desk
+        if pacer := find_pacer(desk.settings.model_calls):
+            for seconds in pacer.pauses(desk.bench.tell):
+                await asyncio.sleep(seconds)
 
     async def _limit(self, response: httpx2.Response) -> None:
         await limit_response(response, self.session.end)

@@ -197,6 +197,9 @@ class Remote:
             return "a person reviews its writes while it runs"
         if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
             return "its plan is reviewed while it runs"
+        who = None if assignment.is_check else assignment.implementer
+        if site.settings.model_calls and who is not None and who.is_agent:
+            return "model_calls is kept by one process"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
             return "its secrets go only over TLS or loopback"
         return ""

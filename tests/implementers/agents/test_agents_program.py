@@ -8,6 +8,7 @@ import time
 import pytest
 
 from runner.config.settings import Settings
+from runner.implementers import call_pace
 from runner.implementers.agents.program import to_review
 from runner.implementers.base import Allowance, Mode
 from runner.journal.sessions import (
@@ -251,6 +252,21 @@ def test_it_ends_with_the_attempt(office):
     said = office.implement()
     assert time.monotonic() - began < 25
     assert messages(said) == ["agent was cancelled"]
+
+
+def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, monkeypatch):
+    monkeypatch.setattr(call_pace, "_PACERS", {})
+    office.settings = Settings(
+        agent_command="echo started >> got; echo Done", sandbox="none", model_calls="1/hour"
+    )
+    assert office.implement().findings == ()
+    threading.Timer(0.3, office.cancelled.set).start()
+    began = time.monotonic()
+    said = office.implement()
+    assert time.monotonic() - began < 25
+    assert messages(said) == ["agent was cancelled"]
+    assert office.told[-1].endswith("waits for its turn: model_calls = 1/hour")
+    assert office.files() == {"got": "started\n"}
 
 
 def test_a_program_that_just_talks_is_understood_too(office):

@@ -10,8 +10,11 @@ import pytest
 from llm_server import Answer, Server, says
 from wire import FORMATS, sse
 
+from runner.config.call_rate import parse_rate
 from runner.config.settings import Settings
+from runner.implementers import call_pace
 from runner.implementers.base import Allowance, Mode
+from runner.implementers.call_pace import Pacer
 from runner.implementers.llm.model import ModelLoop
 from runner.model import Failure
 
@@ -37,11 +40,13 @@ def ends_with(most):
 def ask(chat, monkeypatch):
     """Asks a model of a server that answers so."""
 
-    def asked(model, *answers, mode=Mode.EXECUTE):
+    def asked(model, *answers, mode=Mode.EXECUTE, calls=""):
         with Server(*answers) as server:
             for name, value in server.environment.items():
                 monkeypatch.setenv(name, value)
-            settings = Settings(model_execute=model, model_base_url=f"{server.url}/v1")
+            settings = Settings(
+                model_execute=model, model_base_url=f"{server.url}/v1", model_calls=calls
+            )
             brief = chat.shop.brief(outputs=chat.outputs, prose="Build it.")
             loop = ModelLoop.for_task(brief.task, settings)
             said = loop.implement(brief, replace(chat.bench, mode=mode))
@@ -203,6 +208,37 @@ def test_a_silent_model_does_not_hold_up_a_run_that_ends(ask, chat):
     threading.Timer(0.3, chat.bench.cancelled.set).start()
     said = ask("openai-compatible:x", Answer(waits=60))
     assert said.findings[0].message == "the model's session was cancelled"
+
+
+class Counted(Pacer):
+    """One that counts the calls that it gives."""
+
+    given = 0
+
+    def take(self):
+        seconds = super().take()
+        self.given += not seconds
+        return seconds
+
+
+@EVERY
+def test_each_request_waits_for_its_turn(ask, model, monkeypatch):
+    pacer = Counted(parse_rate("3000/minute"))
+    monkeypatch.setattr(call_pace, "_PACERS", {"6/minute": pacer})
+    said = ask(model, says(WRITE), says("All done."), calls="6/minute")
+    assert (said.findings, said.summary) == ((), "All done.")
+    assert pacer.given == len(ask.server.asked) == 2
+
+
+def test_a_request_that_waits_for_its_turn_does_not_hold_up_a_run_that_ends(ask, chat, monkeypatch):
+    pacer = Pacer(parse_rate("1/hour"))
+    assert pacer.take() == 0
+    monkeypatch.setattr(call_pace, "_PACERS", {"1/hour": pacer})
+    threading.Timer(0.3, chat.bench.cancelled.set).start()
+    said = ask("openai-compatible:x", says("Done."), calls="1/hour")
+    assert said.findings[0].message == "the model's session was cancelled"
+    assert ask.server.asked == []
+    assert chat.told[-1].endswith("waits for its turn: model_calls = 1/hour")
 
 
 def test_a_server_that_is_not_there_is_a_transient_failure(ask, chat, monkeypatch):

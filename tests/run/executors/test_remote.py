@@ -5,10 +5,24 @@ from types import SimpleNamespace
 
 import pytest
 
+from runner.config.settings import Settings
 from runner.gates.regression import Suspects, Traced, failures_before
-from runner.model import Ending, Finding, Outcome, Proof, Resource, Severity, Spec, Task, Verdict
+from runner.implementers.base import Mode
+from runner.model import (
+    Ending,
+    Finding,
+    Outcome,
+    Proof,
+    Resource,
+    ReviewMode,
+    Severity,
+    Spec,
+    Task,
+    Verdict,
+)
 from runner.run.executors.message import Others
 from runner.run.executors.remote import (
+    Remote,
     ask_workers,
     join_others,
     remember_failures,
@@ -86,6 +100,19 @@ def test_one_worker_is_asked_where_every_slot_is_busy_or_the_tests_are_quick():
     )
     quick = (traced(1, 0.1), traced(2, 0.1))
     assert ask_workers(Suspects(quick), site(slots=4), names) == (["TASK-001", "TASK-002"],)
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_agent", "stays"),
+    [("6/minute", True, True), ("6/minute", False, False), ("", True, False)],
+)
+def test_who_calls_models_at_a_rate_stays_where_it_is_kept(calls, is_agent, stays):
+    who = SimpleNamespace(name="x", is_agent=is_agent)
+    given = SimpleNamespace(
+        implementer=who, is_check=False, mode=Mode.EXECUTE, review=ReviewMode.OFF, secrets=()
+    )
+    place = SimpleNamespace(settings=Settings(model_calls=calls))
+    assert bool(Remote(None)._stays(given, place)) is stays
 
 
 def joined(suspects, *others):

@@ -1,0 +1,60 @@
+"""The pace of model calls in this process: one after the other, in even steps, from all threads."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.config.call_rate import CallRate, parse_rate
+from runner.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import Event
+
+_TOLD = 2.0
+"""Seconds; a longer wait is told."""
+
+
+@dataclass
+class Pacer:
+    """Gives out one call after the other: nobody saves calls up for later."""
+
+    rate: CallRate
+    clock: Callable[[], float] = effects.monotonic
+    _next: float = float("-inf")
+    _lock: Lock = field(default_factory=Lock)
+
+    def take(self) -> float:
+        """Take the next call, which gives 0; else the seconds after which to ask again."""
+        with self._lock:
+            now = self.clock()
+            if now < self._next:
+                return self._next - now
+            self._next = now + self.rate.seconds
+            return 0.0
+
+    def pauses(self, tell: Callable[[str], None]) -> Iterator[float]:
+        """Seconds to wait, again and again, until the next call is taken; a long wait is told."""
+        since, is_told = self.clock(), False
+        while seconds := self.take():
+            if not is_told and self.clock() - since + seconds > _TOLD:
+                is_told = True
+                tell(f"the next call of a model waits for its turn: model_calls = {self.rate}")
+            yield seconds
+
+    def wait(self, cancelled: Event, tell: Callable[[str], None]) -> bool:
+        """Take the next call, whenever that is; False where it was cancelled before."""
+        return not any(cancelled.wait(seconds) for seconds in self.pauses(tell))
+
+
+_PACERS: dict[str, Pacer] = {}
+
+
+def find_pacer(calls: str) -> Pacer | None:
+    """The one of this process for a rate of the settings; None for no bound."""
+    if not calls:
+        return None
+    return _PACERS.setdefault(calls, Pacer(parse_rate(calls)))
