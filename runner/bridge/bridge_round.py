@@ -226,7 +226,7 @@ class Bridge:
             self.tell(f"{error.message}; again in {self.asked.poll:g} s")
             return self.asked.poll
         for number, seen in found.items():
-            builder = self.make_clone(*self._place_of(number), poll=self.asked.poll)
+            builder = self.make_clone(*self._place_of(number))
             work = self._make_work(number, builder, login, base)
             builder.is_stopped = work.is_halted
             # Noted before the work begins: what people say meanwhile differs from it, and is
@@ -305,6 +305,7 @@ class Bridge:
             has_mirrors=self.asked.has_mirrors,
             artifacts=self.asked.artifacts,
             may_go_on=self._may_go_on,
+            poll=self.asked.poll,
         )
 
     def _settle(self) -> set[ExitCode]:

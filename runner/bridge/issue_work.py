@@ -7,16 +7,17 @@ look whether it is there; the lease of the bridge keeps two from looking at once
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import code, list_naming, name_branch
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
 from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
-from runner.bridge.own_request import describe, open_early, propose
+from runner.bridge.own_request import describe, disclaim, open_early, propose
 from runner.bridge.person_word import approve_plan, hear, refuse_plan
 from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up
@@ -25,7 +26,7 @@ from runner.model import ReviewMode
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
-    from runner.bridge.builder import BuildFacts
+    from runner.bridge.builder import BuildFacts, Ended
     from runner.journal.draft_events import DraftProposed
 
 _STEPS = 60
@@ -40,8 +41,13 @@ AGAIN = frozenset({_BUSY, _STOPPED, _TURN})
 class IssueWork(IssueDesk):
     """What is done for one issue."""
 
+    poll: float = 0.0
+    """Seconds between looks at the forge while something is done."""
+    _looked: float = field(init=False, default=0.0)
+
     def advance(self) -> str:
         """Go on until somebody else has to; in words what it waits for. Raises RunnerError."""
+        self._looked = effects.monotonic()
         try:
             for _ in range(_STEPS):
                 if not self.may_go_on():
@@ -69,9 +75,16 @@ class IssueWork(IssueDesk):
             return _STOPPED
 
     def is_halted(self) -> bool:
-        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now."""
+        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now.
+
+        That this bridge ends is heard each time, what people say as seldom as ever.
+        """
         if not self.may_go_on():
             return True
+        now = effects.monotonic()
+        if now < self._looked + self.poll:
+            return False
+        self._looked = now
         return replace(self)._is_unwanted()  # noqa: SLF001 - what is being done keeps what it read
 
     def _is_unwanted(self) -> bool:
@@ -88,6 +101,7 @@ class IssueWork(IssueDesk):
     def _step(self) -> str | None:
         """Do the next thing; what it waits for, where it waits."""
         self.read()
+        disclaim(self)
         if not self.is_wanted():
             return end_issue(self)
         waits = self._admit()
@@ -178,8 +192,6 @@ class IssueWork(IssueDesk):
         if not facts.tasks or not facts.is_planned:
             return self._plan()
         if facts.tip != facts.head and not facts.is_cut_off:
-            if self.pull is not None and self.pull.is_open:
-                describe(self, self.pull, facts)
             return self.hand_over(
                 f"The branch {self.branch} is not where the last build left it: somebody pushed to"
                 " it, or it is gone. Nothing is pushed over that."
@@ -244,7 +256,7 @@ class IssueWork(IssueDesk):
         self._mirror(after)
         if after.is_done:
             return None
-        return self.hand_over_ended("It could not be built.", ended, after)
+        return self._hand_over_built("It could not be built.", ended, after)
 
     def _show_building(self, facts: BuildFacts) -> None:
         self.show(Stage.ITERATION if self.memory.revised else Stage.BUILDING, facts)
@@ -263,4 +275,10 @@ class IssueWork(IssueDesk):
             self.memory = self.memory._replace(proven=facts.head)
             self._show_building(after)
             return None
-        return self.hand_over_ended("It is built, and could not be proven together.", ended, after)
+        what = "It is built, and could not be proven together."
+        return self._hand_over_built(what, ended, after)
+
+    def _hand_over_built(self, what: str, ended: Ended, after: BuildFacts) -> str:
+        if ended.code != ExitCode.INTERRUPTED:
+            describe(self, after)
+        return self.hand_over_ended(what, ended, after)

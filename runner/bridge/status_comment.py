@@ -60,6 +60,8 @@ TOO_LONG = (
     "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
     " once, or approve it in its clone."
 )
+CLOSES = "Closes #"
+"""How the text of a pull request begins that closes its issues."""
 _MOST_LISTED = 20
 _WHO = "Only comments of people who may push here count, and only as they were first written."
 
@@ -177,7 +179,7 @@ def write_request(
     links = links or Links()
     done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
     if is_proven:
-        lines = [f"Closes #{one}" for one in numbers]
+        lines = [f"{CLOSES}{one}" for one in numbers]
         done = f"{done}; all of it was proven together on {proven}."
     else:
         lines = [

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.app.draft.draft_checks import Target
 from runner.app.draft.drafting import require_drafter, require_drafter_trust
 from runner.app.observer import Silent
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
 
 _DONE = frozenset({"a pull request waits for a review", "merged"})
 _TICK = 1.0
-"""Seconds between looks at a command of an issue that goes on."""
+"""Seconds between looks whether the worker is to end."""
 
 
 @dataclass
@@ -203,7 +202,6 @@ class QueuedClone(IssueClone):
     make_turn: Callable[[str, str], TeamTurn] | None = None
     """By branch and place."""
     _made: TeamTurn | None = None
-    _asked: float = 0.0
 
     def __post_init__(self) -> None:
         """Its turn is taken with the first command."""
@@ -245,18 +243,10 @@ class QueuedClone(IssueClone):
         self._turn.take(self)
         return super()._go(*words)
 
-    def _pause(self) -> float:
-        return min(self.poll, _TICK)
-
     def _is_wanted_no_more(self) -> bool:
-        """The forge is asked as seldom as ever, the store's word is heard at once."""
-        if self._made is not None and self._made.is_over:
-            return True
-        now = effects.monotonic()
-        if now < self._asked + self.poll:
-            return False
-        self._asked = now
-        return super()._is_wanted_no_more()
+        """The store's word is heard, too."""
+        is_over = self._made is not None and self._made.is_over
+        return is_over or super()._is_wanted_no_more()
 
 
 # --- beside a worker ------------------------------------------------------------------
