@@ -48,19 +48,25 @@ class IssueWork(IssueDesk):
     def advance(self) -> str:
         """Go on until somebody else has to; in words what it waits for. Raises RunnerError."""
         self._looked = effects.monotonic()
-        try:
-            for _ in range(_STEPS):
-                if not self.may_go_on():
-                    return _STOPPED
+        is_stopped = False
+        for _ in range(_STEPS):
+            if not self.may_go_on():
+                return _STOPPED
+            try:
                 waits = self._step()
-                if waits is not None:
-                    return waits
-        except TurnError:
-            return _TURN
-        except EndedBuildError as ended:
-            return self._take_end(ended)
-        except StoppedError:
-            return _STOPPED
+            except TurnError:
+                return _TURN
+            except EndedBuildError as ended:
+                return self._take_end(ended)
+            except StoppedError:
+                # What somebody said meanwhile is told by one more step: a round that ends here
+                # would leave a comment by which it is still being built.
+                if is_stopped or not self._is_unwanted():
+                    return _STOPPED
+                is_stopped = True
+                continue
+            if waits is not None:
+                return waits
         raise RunnerError(f"issue {self.number} goes round in circles: a defect of the bridge")
 
     def _take_end(self, ended: EndedBuildError) -> str:
@@ -85,16 +91,17 @@ class IssueWork(IssueDesk):
         if now < self._looked + self.poll:
             return False
         self._looked = now
-        return replace(self)._is_unwanted()  # noqa: SLF001 - what is being done keeps what it read
+        return self._is_unwanted()
 
     def _is_unwanted(self) -> bool:
-        self.read()
-        is_over = self.pull is not None and not self.pull.is_open
-        if not self.is_wanted() or is_over or Stage.PAUSED in self.issue.labels:
+        now = replace(self)  # what is being done keeps what it read
+        now.read()
+        is_over = now.pull is not None and not now.pull.is_open
+        if not now.is_wanted() or is_over or Stage.PAUSED in now.issue.labels:
             return True
-        if self.memory.by and not self.forge.may_write(self.memory.by):
+        if now.memory.by and not self.forge.may_write(now.memory.by):
             return True
-        return any(one.verb is Verb.STOP for one in self.list_commands())
+        return any(one.verb is Verb.STOP for one in now.list_commands())
 
     # --- one step -----------------------------------------------------------------------
 
@@ -109,8 +116,10 @@ class IssueWork(IssueDesk):
             return waits
         if hear(self):
             return None
-        if self.memory.is_paused or Stage.PAUSED in self.issue.labels:
-            self.memory = self.memory._replace(is_paused=True)
+        if not self.memory.is_paused and Stage.PAUSED in self.issue.labels:
+            answer = f"The label {code(Stage.PAUSED)} was put on."
+            self.memory = self.memory._replace(is_paused=True, answer=answer)
+        if self.memory.is_paused:
             return self.wait(Stage.PAUSED, "paused")
         if self.memory.handed:
             return self.wait(Stage.PERSON, "waits for a person")
@@ -126,7 +135,7 @@ class IssueWork(IssueDesk):
 
     def _admit(self) -> str | None:
         """Begin, or begin anew, by somebody's label; None where it goes on."""
-        self.late = None
+        self.late, self.is_refused = None, False
         has_wish = bool(self.builder.read_wish())
         if not has_wish and is_part(self):
             return f"a part of #{self.issue.parent}"
@@ -178,7 +187,8 @@ class IssueWork(IssueDesk):
 
     def _refuse(self, found: Admission, words: str) -> str:
         by = found.event.actor if found.event else ""
-        self.memory = self.memory._replace(handed=found.why_not, by=by)
+        self.memory = self.memory._replace(handed=found.why_not, by=by, answer="")
+        self.is_refused = True
         return self.wait(Stage.PERSON, words)
 
     def _go_on(self, facts: BuildFacts) -> str | None:

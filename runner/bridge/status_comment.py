@@ -108,8 +108,12 @@ def write_status(
     links: Links | None = None,
     *,
     late: str = "",
+    offers: bool = True,
 ) -> str:
-    """The comment, without its marker; `late` is told of a text that waits."""
+    """The comment, without its marker.
+
+    `late` is told of a text that waits; without `offers` no word is told that has it go on.
+    """
     links = links or Links()
     lines = [f"**runner**: {_HEADS[stage]}"]
     if links.all:
@@ -126,7 +130,7 @@ def write_status(
         lines += ["", *_table(rows, links)]
     if draft is not None and stage is Stage.PLAN_REVIEW:
         lines += ["", *_plan(draft, unknown)]
-    if stage in _ANSWERS:
+    if offers and stage in _ANSWERS:
         answer = _ANSWERS[stage].format(task=rows[0].id if rows else "TASK-003")
         lines += ["", f"{answer} {_WHO}"]
     return "\n".join(lines)
