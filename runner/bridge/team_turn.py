@@ -92,6 +92,12 @@ class TeamTurn:
         heart = self._heart
         return heart is not None and (heart.is_lost or bool(heart.cancelled_by))
 
+    def require_uncancelled(self) -> None:
+        """Raises EndedBuildError where somebody ended it in the queue: that is told at once."""
+        by = self._heart.cancelled_by if self._heart is not None else ""
+        if by:
+            raise EndedBuildError(by, "it was cancelled")
+
     @property
     def share(self) -> Share:
         """What this claim may cost, and did."""
@@ -173,7 +179,8 @@ class TeamTurn:
         elif said in ENDED:
             finish_build(*told, "CANCELLED", said, "", self.share)
         else:
-            hand_back(*told, said, self.share, waits="" if is_again else said)
+            waits = said.removeprefix("waits for ")
+            hand_back(*told, said, self.share, waits="" if is_again else waits)
 
     def resume(self, by: str) -> None:
         """Have it be wanted again."""
@@ -241,7 +248,10 @@ class QueuedClone(IssueClone):
 
     def _go(self, *words: str) -> Ended:
         self._turn.take(self)
-        return super()._go(*words)
+        ended = super()._go(*words)
+        if ended.code == ExitCode.INTERRUPTED:
+            self._turn.require_uncancelled()
+        return ended
 
     def _is_wanted_no_more(self) -> bool:
         """The store's word is heard, too."""
