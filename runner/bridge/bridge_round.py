@@ -23,6 +23,7 @@ from runner.bridge.status_comment import Stage
 from runner.errors import ExitCode, RunnerError, worst
 from runner.journal.lock import RunLock
 from runner.model import ReviewMode
+from runner.repo.clone import BEGAN
 from runner.repo.read import Repository
 from runner.run.landing.name_lease import open_name_lease
 from runner.text.display import format_error
@@ -44,7 +45,8 @@ TRIGGER, EVERY = "runner", 60.0
 """The label by which it is asked, and seconds between rounds, where nobody says otherwise."""
 _SEEN = "seen.json"
 _HAS_REQUEST = frozenset({Stage.REVIEW, Stage.PERSON, Stage.PAUSED})
-"""Where a word in a pull request is waited for: the issue itself does not tell of it."""
+"""Where a word in a pull request is waited for: the issue itself does not tell of it. So is one
+while another plan waits, once there was something to propose."""
 _LISTENS, _SOONEST = 1.0, 5.0
 """Seconds between looks whether the forge has news; and, however much it has, between rounds."""
 
@@ -226,7 +228,7 @@ class Bridge:
             self.tell(f"{error.message}; again in {self.asked.poll:g} s")
             return self.asked.poll
         for number, seen in found.items():
-            builder = self.make_clone(*self._place_of(number), poll=self.asked.poll)
+            builder = self.make_clone(*self._place_of(number))
             work = self._make_work(number, builder, login, base)
             builder.is_stopped = work.is_halted
             # Noted before the work begins: what people say meanwhile differs from it, and is
@@ -273,10 +275,11 @@ class Bridge:
 
     def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """What people said and did beside the issue itself."""
-        if not _HAS_REQUEST & issue.labels:
-            return ()
         # Elsewhere it may be begun, too; then there is no clone here, and it is looked at anyhow.
-        branch = read_branch(self.folder / str(issue.number), issue.number)
+        folder = self.folder / str(issue.number)
+        branch = read_branch(folder, issue.number)
+        if not _HAS_REQUEST & issue.labels and not (branch and _has_commits(folder, branch)):
+            return ()
         pull = self.forge.find_pull_request(branch, base, login) if branch else None
         if pull is None:
             return ()
@@ -305,6 +308,7 @@ class Bridge:
             has_mirrors=self.asked.has_mirrors,
             artifacts=self.asked.artifacts,
             may_go_on=self._may_go_on,
+            poll=self.asked.poll,
         )
 
     def _settle(self) -> set[ExitCode]:
@@ -353,3 +357,13 @@ def read_branch(folder: Path, number: int) -> str:
         branch = head.removeprefix("ref: refs/heads/")
         return branch if is_branch_of(number, branch) else ""
     return ""
+
+
+def _has_commits(folder: Path, branch: str) -> bool:
+    """Whether its clone's branch is not where it began; True where files alone do not tell."""
+    refs = [folder / CLONE / ".git" / one for one in (f"refs/heads/{branch}", BEGAN)]
+    try:
+        here, began = (one.read_text(encoding="utf-8").strip() for one in refs)
+    except (OSError, UnicodeDecodeError):
+        return True
+    return here != began

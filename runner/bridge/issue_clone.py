@@ -63,6 +63,8 @@ _WISH = "issue.md"
 CLONE = "repository"
 """Of an issue's folder, where its clone is."""
 _SAID = 4000
+_TICK = 1.0
+"""Seconds between looks at a command that goes on."""
 _MOST = 4 << 20
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
 
@@ -79,8 +81,7 @@ class IssueClone:
     branch: str = ""
     """Empty until it is known, which is before anything is built."""
     is_stopped: Callable[[], bool] = lambda: False
-    """Asked while a command goes on, a few times a minute at least."""
-    poll: float = 10.0
+    """Asked each second while a command goes on."""
     on_progress: Callable[[], None] = lambda: None
 
     @property
@@ -294,7 +295,7 @@ class IssueClone:
             # On disk at once: of a bridge that is killed the next one finds this process, and
             # ends it first.
             record_child(self.folder, command.pid)
-            while (code := command.wait(self._pause())) is None:
+            while (code := command.wait(_TICK)) is None:
                 if self._is_wanted_no_more():
                     command.end()
                     code = ExitCode.INTERRUPTED
@@ -309,9 +310,6 @@ class IssueClone:
             forget_child(self.folder)
         said = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
         return Ended(code, said[-_SAID:], read_document(output))
-
-    def _pause(self) -> float:
-        return self.poll
 
     def _is_wanted_no_more(self) -> bool:
         return self.is_stopped()

@@ -86,6 +86,8 @@ class IssueDesk:
     memory: Memory = field(init=False, default_factory=Memory)
     pull: PullRequest | None = field(init=False, default=None)
     late: LateText | None = field(init=False, default=None)
+    is_refused: bool = field(init=False, default=False)
+    """Whether its label did not count: no word but another label has it tried."""
 
     # --- what is there ------------------------------------------------------------------
 
@@ -133,6 +135,10 @@ class IssueDesk:
             said = (*said, *self.forge.list_comments(self.pull.number))
         return find_commands(self.forge, said, self.memory.seen)
 
+    def name_task(self) -> str:
+        """A task of it, as an example of what may be said."""
+        return next((one.id for one in self.builder.look().tasks), "TASK-003")
+
     # --- what is said -------------------------------------------------------------------
 
     def hand_over_ended(self, what: str, ended: Ended, facts: BuildFacts | None = None) -> str:
@@ -148,7 +154,7 @@ class IssueDesk:
 
     def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
         """A person goes on: who asked for it is assigned."""
-        self.memory = self.memory._replace(handed=why)
+        self.memory = self.memory._replace(handed=why, answer="")
         return self.wait(Stage.PERSON, "waits for a person", facts)
 
     def wait(self, stage: Stage, words: str, facts: BuildFacts | None = None) -> str:
@@ -166,7 +172,9 @@ class IssueDesk:
     def write(self, stage: Stage, rows: Sequence[TaskRow], **more: Any) -> str:
         """The comment, with what waits of the issue's text."""
         late = self.late.said if self.late is not None else ""
-        return write_status(stage, self.memory, rows, late=late, **more)
+        is_final = self.is_refused or self.memory.revised >= LIMIT
+        offers = stage is not Stage.PERSON or not is_final
+        return write_status(stage, self.memory, rows, late=late, offers=offers, **more)
 
     def find_links(self, facts: BuildFacts | None) -> Links:
         """Where what is there can be read: what is not pushed has no page."""
@@ -188,14 +196,24 @@ class IssueDesk:
         if not self.may_go_on():
             raise StoppedError
         self._take_turn(stage)
-        body = with_memory(text, self.memory)
+        self._write_comment(with_memory(text, self.memory))
+        self._hand_off(stage)
+        self.issue = show_stage(self.forge, self.issue, stage)
+
+    def remember(self) -> None:
+        """Have the comment keep what is known, and say what it said."""
+        if not self.may_go_on():
+            raise StoppedError
+        if self.comment is not None:
+            said = self.comment.body.replace("\r\n", "\n").rstrip().rpartition("\n")[0]
+            self._write_comment(with_memory(said, self.memory))
+
+    def _write_comment(self, body: str) -> None:
         if self.comment is None:
             self.comment = self.forge.create_comment(self.number, body)
         elif self.comment.body.replace("\r\n", "\n") != body:
             self.forge.edit_comment(self.comment.id, body)
             self.comment = replace(self.comment, body=body)
-        self._hand_off(stage)
-        self.issue = show_stage(self.forge, self.issue, stage)
 
     def _take_turn(self, stage: Stage) -> None:
         """Say whose turn it is, and take off who was assigned: only those that we assigned."""

@@ -67,7 +67,13 @@ def _tell(desk: IssueDesk, why: str, stays: str) -> None:
     if desk.comment is None:
         return
     kept = f" The branch {code(desk.branch)} stays: {stays}." if stays else ""
-    again = f"Put the label {code(desk.trigger)} on again, and it begins anew."
+    label = f"the label {code(desk.trigger)}"
+    if not desk.issue.is_open:
+        again = f"Reopened, with {label} put on again, it begins anew."
+    elif desk.is_wanted():
+        again = f"Take {label} off and put it on again, and it begins anew."
+    else:
+        again = f"Put {label} on again, and it begins anew."
     answer = f"It is {why}.{kept} {again}"
     desk.memory = desk.memory._replace(answer=answer, handed="", is_paused=False, ended=why)
     desk.show(Stage.ENDED)

@@ -7,16 +7,17 @@ look whether it is there; the lease of the bridge keeps two from looking at once
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import code, list_naming, name_branch
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
 from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
-from runner.bridge.own_request import describe, open_early, propose
+from runner.bridge.own_request import describe, disclaim, open_early, propose
 from runner.bridge.person_word import approve_plan, hear, refuse_plan
 from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up
@@ -25,7 +26,7 @@ from runner.model import ReviewMode
 
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
-    from runner.bridge.builder import BuildFacts
+    from runner.bridge.builder import BuildFacts, Ended
     from runner.journal.draft_events import DraftProposed
 
 _STEPS = 60
@@ -40,21 +41,32 @@ AGAIN = frozenset({_BUSY, _STOPPED, _TURN})
 class IssueWork(IssueDesk):
     """What is done for one issue."""
 
+    poll: float = 0.0
+    """Seconds between looks at the forge while something is done."""
+    _looked: float = field(init=False, default=0.0)
+
     def advance(self) -> str:
         """Go on until somebody else has to; in words what it waits for. Raises RunnerError."""
-        try:
-            for _ in range(_STEPS):
-                if not self.may_go_on():
-                    return _STOPPED
+        self._looked = effects.monotonic()
+        is_stopped = False
+        for _ in range(_STEPS):
+            if not self.may_go_on():
+                return _STOPPED
+            try:
                 waits = self._step()
-                if waits is not None:
-                    return waits
-        except TurnError:
-            return _TURN
-        except EndedBuildError as ended:
-            return self._take_end(ended)
-        except StoppedError:
-            return _STOPPED
+            except TurnError:
+                return _TURN
+            except EndedBuildError as ended:
+                return self._take_end(ended)
+            except StoppedError:
+                # What somebody said meanwhile is told by one more step: a round that ends here
+                # would leave a comment by which it is still being built.
+                if is_stopped or not self._is_unwanted():
+                    return _STOPPED
+                is_stopped = True
+                continue
+            if waits is not None:
+                return waits
         raise RunnerError(f"issue {self.number} goes round in circles: a defect of the bridge")
 
     def _take_end(self, ended: EndedBuildError) -> str:
@@ -69,25 +81,34 @@ class IssueWork(IssueDesk):
             return _STOPPED
 
     def is_halted(self) -> bool:
-        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now."""
+        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now.
+
+        That this bridge ends is heard each time, what people say as seldom as ever.
+        """
         if not self.may_go_on():
             return True
-        return replace(self)._is_unwanted()  # noqa: SLF001 - what is being done keeps what it read
+        now = effects.monotonic()
+        if now < self._looked + self.poll:
+            return False
+        self._looked = now
+        return self._is_unwanted()
 
     def _is_unwanted(self) -> bool:
-        self.read()
-        is_over = self.pull is not None and not self.pull.is_open
-        if not self.is_wanted() or is_over or Stage.PAUSED in self.issue.labels:
+        now = replace(self)  # what is being done keeps what it read
+        now.read()
+        is_over = now.pull is not None and not now.pull.is_open
+        if not now.is_wanted() or is_over or Stage.PAUSED in now.issue.labels:
             return True
-        if self.memory.by and not self.forge.may_write(self.memory.by):
+        if now.memory.by and not self.forge.may_write(now.memory.by):
             return True
-        return any(one.verb is Verb.STOP for one in self.list_commands())
+        return any(one.verb is Verb.STOP for one in now.list_commands())
 
     # --- one step -----------------------------------------------------------------------
 
     def _step(self) -> str | None:
         """Do the next thing; what it waits for, where it waits."""
         self.read()
+        disclaim(self)
         if not self.is_wanted():
             return end_issue(self)
         waits = self._admit()
@@ -95,8 +116,10 @@ class IssueWork(IssueDesk):
             return waits
         if hear(self):
             return None
-        if self.memory.is_paused or Stage.PAUSED in self.issue.labels:
-            self.memory = self.memory._replace(is_paused=True)
+        if not self.memory.is_paused and Stage.PAUSED in self.issue.labels:
+            answer = f"The label {code(Stage.PAUSED)} was put on."
+            self.memory = self.memory._replace(is_paused=True, answer=answer)
+        if self.memory.is_paused:
             return self.wait(Stage.PAUSED, "paused")
         if self.memory.handed:
             return self.wait(Stage.PERSON, "waits for a person")
@@ -112,7 +135,7 @@ class IssueWork(IssueDesk):
 
     def _admit(self) -> str | None:
         """Begin, or begin anew, by somebody's label; None where it goes on."""
-        self.late = None
+        self.late, self.is_refused = None, False
         has_wish = bool(self.builder.read_wish())
         if not has_wish and is_part(self):
             return f"a part of #{self.issue.parent}"
@@ -164,7 +187,8 @@ class IssueWork(IssueDesk):
 
     def _refuse(self, found: Admission, words: str) -> str:
         by = found.event.actor if found.event else ""
-        self.memory = self.memory._replace(handed=found.why_not, by=by)
+        self.memory = self.memory._replace(handed=found.why_not, by=by, answer="")
+        self.is_refused = True
         return self.wait(Stage.PERSON, words)
 
     def _go_on(self, facts: BuildFacts) -> str | None:
@@ -178,8 +202,6 @@ class IssueWork(IssueDesk):
         if not facts.tasks or not facts.is_planned:
             return self._plan()
         if facts.tip != facts.head and not facts.is_cut_off:
-            if self.pull is not None and self.pull.is_open:
-                describe(self, self.pull, facts)
             return self.hand_over(
                 f"The branch {self.branch} is not where the last build left it: somebody pushed to"
                 " it, or it is gone. Nothing is pushed over that."
@@ -244,7 +266,7 @@ class IssueWork(IssueDesk):
         self._mirror(after)
         if after.is_done:
             return None
-        return self.hand_over_ended("It could not be built.", ended, after)
+        return self._hand_over_built("It could not be built.", ended, after)
 
     def _show_building(self, facts: BuildFacts) -> None:
         self.show(Stage.ITERATION if self.memory.revised else Stage.BUILDING, facts)
@@ -263,4 +285,10 @@ class IssueWork(IssueDesk):
             self.memory = self.memory._replace(proven=facts.head)
             self._show_building(after)
             return None
-        return self.hand_over_ended("It is built, and could not be proven together.", ended, after)
+        what = "It is built, and could not be proven together."
+        return self._hand_over_built(what, ended, after)
+
+    def _hand_over_built(self, what: str, ended: Ended, after: BuildFacts) -> str:
+        if ended.code != ExitCode.INTERRUPTED:
+            describe(self, after)
+        return self.hand_over_ended(what, ended, after)

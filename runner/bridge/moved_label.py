@@ -49,7 +49,8 @@ def read_moved(desk: IssueDesk, event: LabelEvent) -> SlashCommand | str:
         return say(Verb.RETRY)
     draft = desk.builder.look().draft
     if draft is None:
-        return f"{who} moved the label; `/runner change TASK-003 …` says what is to be different."
+        said = f"`/runner change {desk.name_task()} …`"
+        return f"{who} moved the label; {said} says what is to be different."
     digest = digest_shown(draft)
     if event.label != Stage.BUILDING:
         return say(Verb.REJECT, digest=digest, text=f"sent back by {who}, who gave no reason")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.bridge.comment_text import code, plain_title
 from runner.bridge.forge import UNFIT, ForgeError
-from runner.bridge.status_comment import Stage, write_request
+from runner.bridge.status_comment import CLOSES, Stage, write_request
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -49,6 +49,18 @@ def hold_back(desk: IssueDesk, facts: BuildFacts | None = None) -> None:
     desk.memory = desk.memory._replace(ready="")
 
 
+def disclaim(desk: IssueDesk) -> None:
+    """Whatever it waits for: with another head than what was proposed, it closes nothing.
+
+    Raises ForgeError.
+    """
+    pull = desk.pull
+    if pull is None or not pull.is_open or not pull.body.startswith(CLOSES):
+        return
+    if pull.head not in (desk.memory.proven, desk.memory.ready):
+        _describe(desk, pull, desk.builder.look(), is_proven=False)
+
+
 def propose(desk: IssueDesk, facts: BuildFacts) -> str | None:
     """Status, pull request, its text, ready: each only where it is not so. Raises ForgeError."""
     proven = desk.memory.proven
@@ -72,7 +84,7 @@ def propose(desk: IssueDesk, facts: BuildFacts) -> str | None:
         return None
     if not pull.is_open:
         return desk.hand_over("Its pull request was closed without being merged.")
-    describe(desk, pull, facts)
+    describe(desk, facts)
     if desk.memory.ready != proven == pull.head:
         # Once for a commit: who takes it back into drafts by hand has it stay there.
         if pull.is_draft:
@@ -81,9 +93,11 @@ def propose(desk: IssueDesk, facts: BuildFacts) -> str | None:
     return desk.wait(Stage.REVIEW, "a pull request waits for a review", facts)
 
 
-def describe(desk: IssueDesk, pull: PullRequest, facts: BuildFacts) -> None:
+def describe(desk: IssueDesk, facts: BuildFacts) -> None:
     """Its text; where another head than what was proven would be merged, it closes nothing."""
-    _describe(desk, pull, facts, is_proven=pull.head == desk.memory.proven)
+    pull = desk.pull
+    if pull is not None and pull.is_open:
+        _describe(desk, pull, facts, is_proven=pull.head == desk.memory.proven)
 
 
 def _open(desk: IssueDesk, facts: BuildFacts, *, is_draft: bool) -> None:

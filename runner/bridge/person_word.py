@@ -60,15 +60,27 @@ def hear(desk: IssueDesk) -> bool:
         desk.memory = desk.memory._replace(answer=answer, moved=moved_by_hand.id)
     else:
         return False
-    desk.show(_find_stage(desk))
+    _show_heard(desk)
     return True
 
 
-def _find_stage(desk: IssueDesk) -> Stage:
-    """What to show until the next step says more."""
-    if desk.memory.is_paused:
-        return Stage.PAUSED
-    return Stage.PERSON if desk.memory.handed else Stage.PLANNING
+def _show_heard(desk: IssueDesk) -> None:
+    """Say what is to come, until the next step says more.
+
+    A word that changes nothing moves no label: it would ring for whoever watches.
+    """
+    if desk.memory.is_paused or desk.memory.handed:
+        desk.show(Stage.PAUSED if desk.memory.is_paused else Stage.PERSON)
+        return
+    facts = desk.builder.look()
+    if facts.draft is not None and facts.is_planned and Stage.PLAN_REVIEW in desk.issue.labels:
+        desk.remember()
+    elif facts.draft is not None or not facts.tasks or not facts.is_planned:
+        desk.show(Stage.PLANNING)
+    elif facts.is_done and desk.memory.proven == facts.proven == facts.head:
+        desk.show(Stage.REVIEW, facts)
+    else:
+        desk.show(Stage.ITERATION if desk.memory.revised else Stage.BUILDING, facts)
 
 
 def _carry_out(desk: IssueDesk, command: SlashCommand) -> str:
@@ -89,7 +101,10 @@ def _retry(desk: IssueDesk, who: str) -> str:
     if desk.memory.handed and desk.memory.revised >= LIMIT:
         return format_used_up(LIMIT, "revisions", desk.trigger)
     desk.builder.resume(who)
-    if Stage.PAUSED in desk.issue.labels:
+    is_paused = Stage.PAUSED in desk.issue.labels
+    if not (desk.memory.handed or desk.memory.is_paused or is_paused):
+        return "Nothing was stopped or handed over: there is nothing to try again."
+    if is_paused:
         desk.forge.remove_label(desk.number, Stage.PAUSED)
     if desk.memory.handed:
         said = f"{desk.memory.handed.splitlines()[0]} Tried again, as {who} said."
@@ -131,7 +146,8 @@ def _change(desk: IssueDesk, command: SlashCommand) -> str:
 def _revise(desk: IssueDesk, who: str, wishes: Mapping[str, str]) -> str:
     """Have tasks revised; all of it counts as one revision."""
     if not wishes:
-        return f"{who} asks for changes, but of which task? `/runner change TASK-003 …` says it."
+        say = f"`/runner change {desk.name_task()} …`"
+        return f"{who} asks for changes, but of which task? {say} says it."
     if desk.memory.revised >= LIMIT:
         used_up = format_used_up(LIMIT, "revisions", desk.trigger)
         desk.memory = desk.memory._replace(handed=used_up)

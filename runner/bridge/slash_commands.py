@@ -81,9 +81,9 @@ def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
         case Verb.APPROVE | Verb.REJECT:
             found = _DIGEST.fullmatch(rest)
             if found is None:
-                wrong = f"`/runner {verb}` needs the digest of the plan that you read"
+                wrong = f"`/runner {verb}` needs the digest of the plan that you read."
             elif verb is Verb.REJECT and not (found[2] or "").strip():
-                wrong = "`/runner reject` needs a reason behind the digest: the next plan reads it"
+                wrong = "`/runner reject` needs a reason behind the digest: the next plan reads it."
             else:
                 return _make(plain, digest=found[1], text=(found[2] or "").strip())
         case Verb.CHANGE:
@@ -91,7 +91,7 @@ def _read(verb: Verb, comment: Comment, rest: str) -> SlashCommand:
             if found is not None:
                 return _make(plain, task=found[1], text=found[2].strip())
             wrong = (
-                "`/runner change` needs a task and what is to change: `/runner change TASK-003 …`"
+                "`/runner change` needs a task and what is to change: `/runner change TASK-003 …`."
             )
         case _:
             return _make(plain, text=rest)

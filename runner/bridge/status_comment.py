@@ -60,6 +60,8 @@ TOO_LONG = (
     "This plan is too long to be shown here whole, so no comment approves it: have less planned at"
     " once, or approve it in its clone."
 )
+CLOSES = "Closes #"
+"""How the text of a pull request begins that closes its issues."""
 _MOST_LISTED = 20
 _WHO = "Only comments of people who may push here count, and only as they were first written."
 
@@ -106,8 +108,12 @@ def write_status(
     links: Links | None = None,
     *,
     late: str = "",
+    offers: bool = True,
 ) -> str:
-    """The comment, without its marker; `late` is told of a text that waits."""
+    """The comment, without its marker.
+
+    `late` is told of a text that waits; without `offers` no word is told that has it go on.
+    """
     links = links or Links()
     lines = [f"**runner**: {_HEADS[stage]}"]
     if links.all:
@@ -124,7 +130,7 @@ def write_status(
         lines += ["", *_table(rows, links)]
     if draft is not None and stage is Stage.PLAN_REVIEW:
         lines += ["", *_plan(draft, unknown)]
-    if stage in _ANSWERS:
+    if offers and stage in _ANSWERS:
         answer = _ANSWERS[stage].format(task=rows[0].id if rows else "TASK-003")
         lines += ["", f"{answer} {_WHO}"]
     return "\n".join(lines)
@@ -177,7 +183,7 @@ def write_request(
     links = links or Links()
     done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
     if is_proven:
-        lines = [f"Closes #{one}" for one in numbers]
+        lines = [f"{CLOSES}{one}" for one in numbers]
         done = f"{done}; all of it was proven together on {proven}."
     else:
         lines = [

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.app.draft.draft_checks import Target
 from runner.app.draft.drafting import require_drafter, require_drafter_trust
 from runner.app.observer import Silent
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
 
 _DONE = frozenset({"a pull request waits for a review", "merged"})
 _TICK = 1.0
-"""Seconds between looks at a command of an issue that goes on."""
+"""Seconds between looks whether the worker is to end."""
 
 
 @dataclass
@@ -93,6 +92,12 @@ class TeamTurn:
         """Whether the team wants it ended, or gave it to somebody else."""
         heart = self._heart
         return heart is not None and (heart.is_lost or bool(heart.cancelled_by))
+
+    def require_uncancelled(self) -> None:
+        """Raises EndedBuildError where somebody ended it in the queue: that is told at once."""
+        by = self._heart.cancelled_by if self._heart is not None else ""
+        if by:
+            raise EndedBuildError(by, "it was cancelled")
 
     @property
     def share(self) -> Share:
@@ -176,7 +181,8 @@ class TeamTurn:
         elif said in ENDED:
             finish_build(*told, "CANCELLED", said, "", self.share)
         else:
-            hand_back(*told, said, self.share, waits="" if is_again else said)
+            waits = said.removeprefix("waits for ")
+            hand_back(*told, said, self.share, waits="" if is_again else waits)
 
     def resume(self, by: str) -> None:
         """Have it be wanted again."""
@@ -205,7 +211,6 @@ class QueuedClone(IssueClone):
     make_turn: Callable[[str, str], TeamTurn] | None = None
     """By branch and place."""
     _made: TeamTurn | None = None
-    _asked: float = 0.0
 
     def __post_init__(self) -> None:
         """Its turn is taken with the first command."""
@@ -245,20 +250,15 @@ class QueuedClone(IssueClone):
 
     def _go(self, *words: str) -> Ended:
         self._turn.take(self)
-        return super()._go(*words)
-
-    def _pause(self) -> float:
-        return min(self.poll, _TICK)
+        ended = super()._go(*words)
+        if ended.code == ExitCode.INTERRUPTED:
+            self._turn.require_uncancelled()
+        return ended
 
     def _is_wanted_no_more(self) -> bool:
-        """The forge is asked as seldom as ever, the store's word is heard at once."""
-        if self._made is not None and self._made.is_over:
-            return True
-        now = effects.monotonic()
-        if now < self._asked + self.poll:
-            return False
-        self._asked = now
-        return super()._is_wanted_no_more()
+        """The store's word is heard, too."""
+        is_over = self._made is not None and self._made.is_over
+        return is_over or super()._is_wanted_no_more()
 
 
 # --- beside a worker ------------------------------------------------------------------

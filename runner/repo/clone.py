@@ -29,7 +29,7 @@ ORIGIN = "origin"
 """What a clone calls where it came from."""
 _SECONDS = 1800.0
 _APART = "new-"
-_BEGAN = "refs/runner/began"
+BEGAN = "refs/runner/began"
 """Where the branch was as it was switched to, if everything there was the base's."""
 
 
@@ -93,7 +93,7 @@ def switch_branch(
         git.run(*quiet, "fetch", "--quiet", *words, ORIGIN, tip, seconds=_SECONDS)
         began = f"refs/remotes/{ORIGIN}/{base}"
         if repository.git.ask("merge-base", "--is-ancestor", tip, began).exit == 0:
-            repository.git.run("update-ref", _BEGAN, tip)
+            repository.git.run("update-ref", BEGAN, tip)
         git.run(*quiet, "checkout", "--quiet", "--no-track", "-B", branch, tip)
 
 
@@ -117,7 +117,7 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
         tip = remote.read(ref).get(ref)
         if tip is None:
             return ""
-        if repository.git.ask("rev-parse", "--verify", "--quiet", _BEGAN).exit:
+        if repository.git.ask("rev-parse", "--verify", "--quiet", BEGAN).exit:
             return "it had commits before it was worked on here"
         here = repository.git.ask("rev-parse", "--verify", "--quiet", ref).out.decode().strip()
         if here != tip:

@@ -15,7 +15,7 @@ from runner.app.observer import Silent
 from runner.bridge.bridge_round import Bridge, BridgeRequest, Hold
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import GitHub
-from runner.bridge.issue_clone import find_journal
+from runner.bridge.issue_clone import CLONE, find_journal
 from runner.bridge.issue_desk import StoppedError
 from runner.errors import RunnerError
 
@@ -191,6 +191,36 @@ def test_a_start_with_many_issues_that_wait_asks_for_their_list_alone(case, tmp_
     journal.write_text("{}\n{}")  # somebody typed a command in its clone
     _, cost = begin_again(bridge, builders)
     assert 2 < cost < 20
+
+
+def test_what_is_said_in_a_pull_request_is_heard_while_another_plan_waits(case, tmp_path):
+    bridge, builders = wait_for_all(case, tmp_path, 1)
+    head = bridge.folder / "1" / CLONE / ".git/HEAD"
+    for file, said in (
+        (head, "ref: refs/heads/runner/1"),
+        (head.with_name("refs") / "runner/began", "a" * 40),
+        (head.with_name("refs") / "heads/runner/1", "a" * 40),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{said}\n")
+
+    def go_on():
+        said, _ = begin_again(bridge, builders)
+        _, cost = begin_again(bridge, builders)  # what it wrote itself is news once
+        return said, cost
+
+    go_on()
+    begin_again(bridge, builders)
+    assert begin_again(bridge, builders)[1] == 1, "nothing is there to be proposed yet"
+    case.say(f"/runner approve {case.digest}")
+    assert go_on()[0] == ["#1: a pull request waits for a review"]
+    file.write_text("b" * 40)
+    case.server.edit_issue("ada", case.number, body="as TSV")
+    go_on()
+    case.say(f"/runner approve {case.status.partition('/runner approve ')[2][:12]}")
+    assert go_on()[0] == ["#1: a plan waits for a review"]
+    case.server.comment("ada", case.server.pulls[0]["number"], "/runner stop")
+    assert go_on()[0] == ["#1: paused"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1, "issues": 2}', "[" * 99_999, None])

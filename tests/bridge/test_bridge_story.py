@@ -1,7 +1,9 @@
 """From an issue to a merged pull request, by the real program against the small forge."""
 
+import signal
 import time
 
+import pytest
 from shop import BUILD, kill
 
 SECRET = "".join(reversed("1f5e8a7b6c9d0e2f3a4b5c6d7e8f9a0b1c2d_phg"))
@@ -118,6 +120,21 @@ def test_killed_while_it_builds_it_goes_on_and_only_one_bridge_serves(shop, tmp_
         f"--git-dir={shop.forge.bare}", "log", "--format=%s", shop.branch(number)
     )
     assert log.splitlines().count("feat(TASK-008): export bookings as CSV") == 1
+    assert "runner-bridge" not in shop.workplace.git(f"--git-dir={shop.forge.bare}", "show-ref")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_whoever_ends_it_in_a_build_does_not_wait_for_its_next_look(shop, tmp_path, number, code):
+    issue = shop.request()
+    assert shop.round()[0] == 0
+    mark = tmp_path / "building"
+    shop.builds(f"import time\nPath({str(mark)!r}).touch()\ntime.sleep(600)\n")
+    shop.forge.comment("ada", issue, f"/runner approve {shop.digest(issue)}")
+    process = shop.start("--every", "600")
+    wait_until(mark.exists)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == code
     assert "runner-bridge" not in shop.workplace.git(f"--git-dir={shop.forge.bare}", "show-ref")
 
 

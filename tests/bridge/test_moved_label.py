@@ -62,7 +62,7 @@ def test_a_label_alone_does_not_say_what_is_to_be_different(planned):
     planned.approve()
     planned.server.label("ada", planned.number, "runner:needs-iteration")
     assert planned.advance() == "a pull request waits for a review"
-    assert "`/runner change TASK-003 …` says what is to be different" in planned.status
+    assert "`/runner change TASK-008 …` says what is to be different" in planned.status
     assert planned.labels == {"runner:in-review"}
 
 

@@ -90,6 +90,49 @@ def test_who_marks_it_as_ready_early_has_it_stay_ready_and_it_closes_nothing(cas
     assert "Closes" not in pull["body"]
 
 
+def _pause(case):
+    case.say("/runner stop")
+
+
+def _use_up(case):
+    for name in ("TSV", "XML", "HTML", "PDF"):
+        case.say(f"/runner change TASK-008 as {name}")
+        case.advance()
+
+
+def _plan_anew(case):
+    case.server.edit_issue("ada", case.number, body="as TSV, too")
+    case.advance()
+    case.say(f"/runner approve {case.status.partition('/runner approve ')[2][:12]}")
+
+
+def _take_off(case):
+    case.server.unlabel("ada", case.number, "runner")
+
+
+@pytest.mark.parametrize("wait", [_pause, _use_up, _plan_anew, _take_off])
+def test_whatever_it_waits_for_a_head_that_somebody_pushed_closes_nothing(built, wait):
+    (pull,) = built.server.pulls
+    wait(built)
+    built.advance()
+    assert pull["body"].startswith("Closes"), "what was proven may still be merged"
+    head = built.server.sha_of("runner/1")
+    built.server._git("update-ref", "refs/heads/runner/1", built.server.sha_of("main"))
+    try:
+        built.advance()
+    finally:
+        built.server._git("update-ref", "refs/heads/runner/1", head)
+    assert pull["body"].startswith(f"For #{built.number};")
+
+
+def test_what_could_not_be_built_is_told_in_the_draft_too(case):
+    case.label().advance()
+    case.builder.ends = [5]
+    case.approve()
+    (pull,) = case.server.pulls
+    assert "BLOCKED" in pull["body"]
+
+
 def test_a_forge_without_drafts_has_it_opened_at_the_end(case):
     case.server.has_drafts = False
     case.label().advance()

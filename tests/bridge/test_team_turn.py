@@ -83,6 +83,11 @@ def test_it_is_claimed_with_the_first_command_and_waits_for_whoever_is_next(turn
     assert len(list_builds(turns.store, every=True)) == 1
 
 
+def test_a_person_who_is_next_is_named_once(turns):
+    turns.take().end("waits for a person", is_again=False)
+    assert turns.row.waits == "a person"
+
+
 def test_no_worker_takes_it_by_itself(turns):
     turns.take().end("stopped", is_again=True)
     assert (turns.row.state, turns.row.waits, turns.row.tags) == ("PENDING", "", (ISSUE_TAG,))
@@ -309,6 +314,7 @@ def test_a_cancel_in_the_queue_ends_what_goes_on_and_pauses_the_issue(team):
         worker.send_signal(signal.SIGTERM)
         out, err = worker.communicate(timeout=120)
     assert worker.returncode == 0, out + err
+    assert f"#{number}: paused" in out, "told by the very worker that ended it"
     assert f"#{number}: paused" in team.round()
     assert "Stopped by `ada@desk`, in the team's queue." in team.shop.status(number)
     (team.shop.home / "wait").unlink()
