@@ -141,15 +141,17 @@ class Objects:
         """
         there = self.entries(tree) if tree else {}
         split = [(raw(path).split(b"/"), entry) for path, entry in files.items()]
-        return self._edit_tree(there, split, self._write_tree if written else self._name_tree)
+        keep = self._write_tree if written else self._name_tree
+        self._edit_tree(there, split, keep)
+        return keep(there)
 
     def _edit_tree(
         self,
         there: Entries,
         files: Iterable[tuple[list[bytes], TreeEntry | None]],
         keep: Callable[[Entries], str],
-    ) -> str:
-        """Put files into a tree, which is kept with all that changed below it."""
+    ) -> None:
+        """Put files into a tree, and keep what changed below it; the tree itself is not yet."""
         below: dict[bytes, list[tuple[list[bytes], TreeEntry | None]]] = {}
         for (name, *rest), entry in files:
             if rest:
@@ -163,12 +165,11 @@ class Objects:
             folder = self.entries(old.sha) if old and old.mode == FOLDER else {}
             if not folder and all(entry is None for _, entry in inner):
                 continue  # nothing is there that could go
-            made = self._edit_tree(folder, inner, keep)
+            self._edit_tree(folder, inner, keep)
             if folder:
-                there[name] = TreeEntry(FOLDER, made)
-            else:  # git holds no empty folder
+                there[name] = TreeEntry(FOLDER, keep(folder))
+            else:  # git holds no empty folder, nor a tree of one that nothing refers to
                 there.pop(name, None)
-        return keep(there)
 
     def _name_tree(self, entries: Entries) -> str:
         return self.name("tree", _tree_content(entries))

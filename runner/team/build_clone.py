@@ -32,7 +32,7 @@ from runner.repo.foreign_address import (
     require_within,
 )
 from runner.repo.read import Repository
-from runner.repo.remote import Remote
+from runner.repo.remote import Remote, RemoteAwayError
 from runner.team.build_queue import find_build
 from runner.team.event_rows import is_copied
 from runner.team.shown_work import describe_shown
@@ -133,13 +133,15 @@ class BuildClone:
 
     # --- what it begins with ------------------------------------------------------------
 
-    def prepare(self) -> str:
-        """Clone what is not here yet; gives the commit.
+    def prepare(self, save: Callable[[], None]) -> str:
+        """Clone what is not here yet; gives the commit. `save` is called before a clone goes.
 
-        Raises RunnerError with git's words, StoppedError, and OSError where the disk resists.
+        Raises RunnerError with git's words, RemoteAwayError, StoppedError, OSError where the disk
+        resists, and what `save` does: what is here from before is still there then.
         """
         build = self.build
         if self.place.is_dir() and not self._is_usable():
+            save()
             tree_files.remove_tree(os.fsencode(self.place))
         if not self.place.is_dir():
             for left in self.folder.glob("new-*"):  # of one that was killed
@@ -153,7 +155,10 @@ class BuildClone:
             return repository.find_head().commit or ""
 
     def _is_usable(self) -> bool:
-        """Whether what is here from before is on the branch, and no damaged repository."""
+        """Whether what is here from before is on the branch, and no damaged repository.
+
+        Raises RemoteAwayError: its branch may be as it has to be.
+        """
         try:
             with Repository.open(self.place) as repository:
                 if repository.find_head().ref != f"refs/heads/{self.build.branch}":
@@ -172,10 +177,15 @@ class BuildClone:
             return repository.find_head().commit or ""
 
     def catch_up(self) -> bool:
-        """Be as far as the remote's branch; False where that needs another clone."""
+        """Be as far as the remote's branch; False where that needs another clone.
+
+        Raises RemoteAwayError.
+        """
         try:
             with Repository.open(self.place) as repository:
                 return catch_up(repository, self.build.branch, self.environ)
+        except RemoteAwayError:
+            raise
         except RunnerError:
             return False
 

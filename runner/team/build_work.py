@@ -16,6 +16,7 @@ from runner.app.answer.shown_digest import require_shown
 from runner.errors import ExitCode, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
+from runner.repo.remote import RemoteAwayError
 from runner.secrets.redact import redact
 from runner.team.budget_share import FREE, Share
 from runner.team.build_claim import (
@@ -113,7 +114,7 @@ class BuildWork:
         self._began = effects.monotonic()
         pace = (self.settings.worker_beat, self.settings.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
-        self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+        self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
         self.clone.stopped = self._wants_end
         with self._heart:
             try:
@@ -131,7 +132,7 @@ class BuildWork:
         try:
             self._given = self._insist(lambda: read_share(self.store, self.mine))
             self.clone.open()
-            self._copy = JournalCopy(self.clone.journal, self.mine.branch)
+            self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
             if why := self._find_stop():
                 return why
             self._prepare()
@@ -152,7 +153,7 @@ class BuildWork:
                 return why
             where = f" ({error.where})" if error.where else ""
             said = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
-            if error.code is ExitCode.CONFLICT:
+            if error.code is ExitCode.CONFLICT or isinstance(error, RemoteAwayError):
                 return self._put_off(said)
             return WorkEnd("FAILED", _shorten(said))
 
@@ -174,7 +175,8 @@ class BuildWork:
 
     def _prepare(self) -> None:
         self._note("clone.started", {"url": self.mine.url})
-        commit = self.clone.prepare()
+        copy = JournalCopy(self.clone.journal, self.mine.branch)
+        commit = self.clone.prepare(lambda: self._insist(lambda: copy.save(self.store, self.mine)))
         place = str(self.clone.place)
         self._note("clone.completed", {"commit": commit}, place=place)
         self._note("push.started", {"branch": self.mine.branch})
@@ -185,7 +187,7 @@ class BuildWork:
             raise
         self._note("push.completed", {"branch": self.mine.branch, "commit": tip})
         self._note("analysis.started")
-        self._copy.read_old()
+        self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
         if was_retried(self._list_own()):
             self.clone.try_blocked_again()
 

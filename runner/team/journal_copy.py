@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.draft_events import DraftProposed
@@ -21,6 +22,8 @@ from runner.team.event_rows import (
     update_tasks,
     write_tasks,
 )
+from runner.team.projections import project_tasks
+from runner.team.store_engine import UnfitValueError
 from runner.team.tables import builds
 
 if TYPE_CHECKING:
@@ -55,6 +58,13 @@ class JournalCopy:
     is_told: bool = True
     """Whether nobody was kept from telling what it cost."""
     _open: set[str] = field(default_factory=set)
+
+    @classmethod
+    def begin(cls, path: Path, branch: str) -> Self:
+        """One by which nothing counts for this claim that is there already."""
+        made = cls(path, branch)
+        made.read_old()
+        return made
 
     def read_old(self) -> None:
         """Take in what is there before a run begins: it tells nothing of this claim's state."""
@@ -98,6 +108,23 @@ class JournalCopy:
         self._offset += sum(map(len, lines))
         self._count(records)
         return True
+
+    def save(self, store: Store, mine: QueuedBuild) -> None:
+        """Copy what the store lacks of a journal whose clone is to go, as far as it can be read.
+
+        It is another claim's: nothing of it tells of this one. Raises LostClaimError,
+        StoreAwayError: then the clone has to stay.
+        """
+        # What a store cannot hold at all it would not get from a clone that stays, either.
+        with suppress(UnfitValueError):
+            while lines := self._read():
+                self.state, records = self._take(self.state, lines)
+                if not records or not self._journal:
+                    break
+                with write_mine(store, mine) as (connection, _):
+                    add_lines(connection, mine.id, self._journal, lines)
+                    project_tasks(connection, mine.id)
+                self._offset += sum(map(len, lines))
 
     @property
     def is_cost_known(self) -> bool:

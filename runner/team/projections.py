@@ -75,9 +75,11 @@ def rebuild(store: Store) -> Rebuilt:
 
 
 def _copy_again(connection: Connection, build: str, lines: list[bytes]) -> int:
-    journal = decode(lines[0], wanted=()).id
-    connection.execute(delete(events).where(events.c.journal == journal))
-    add_lines(connection, build, journal, lines)
+    journal, last = (decode(line, wanted=()) for line in (lines[0], lines[-1]))
+    # What is behind them the store alone has: the file is damaged there, or was cut off.
+    known = (events.c.journal == journal.id) & (events.c.seq <= last.seq)
+    connection.execute(delete(events).where(known))
+    add_lines(connection, build, journal.id, lines)
     return len(lines)
 
 

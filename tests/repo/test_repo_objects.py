@@ -54,6 +54,31 @@ def test_an_object_that_cannot_be_made_durable_is_no_commit(tmp_path):
     assert not list(tmp_path.glob(".git/objects/*/tmp_obj_*"))
 
 
+ALL = ("a", "src/new", "src/old/b/c")
+GONE = {
+    "a deep folder": (ALL[2:], ()),
+    "two folders": (ALL[1:], ()),
+    "a folder where a file is now": (ALL[1:], ("src",)),
+    "a folder of new files": (ALL[1:], ("new/b",)),
+    "everything": (ALL, ()),
+}
+"""What goes, and what comes in its place."""
+
+
+@pytest.mark.parametrize("makes", [_make_commit, _import_commit])
+@pytest.mark.parametrize("case", GONE)
+def test_a_folder_whose_files_are_all_gone_leaves_no_tree_behind(tmp_path, makes, case):
+    gone, come = GONE[case]
+    a_repository(tmp_path, dict.fromkeys(ALL, "1"))
+    changes = [a_change(path, None) for path in gone] + [a_change(path, "2") for path in come]
+    with Repository.open(tmp_path) as repo:
+        made = makes(repo, repo.head().commit, changes, MESSAGE)
+    git(tmp_path, "update-ref", "HEAD", made.sha)
+    left = {*ALL, *come} - {*gone}
+    assert set(git(tmp_path, "ls-tree", "-r", "--name-only", "HEAD").split()) == left
+    assert git(tmp_path, "fsck", "--strict", "--unreachable") == ""
+
+
 @pytest.mark.parametrize("format_", ["sha1", "sha256"])
 @settings(max_examples=25, deadline=None)
 @given(st.data())

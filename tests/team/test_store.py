@@ -7,10 +7,19 @@ import pytest
 from sqlalchemy import text
 
 from runner.errors import RunnerError
+from runner.journal.codec import encode
+from runner.journal.events import ModeSwitched, Record
+from runner.project import JOURNAL
 from runner.team import store_engine
 from runner.team.build_state import fold_own, refine
-from runner.team.event_rows import draw_state, list_journals, note_event
-from runner.team.projections import find_faults
+from runner.team.event_rows import (
+    add_lines,
+    draw_state,
+    list_journals,
+    note_event,
+    read_lines,
+)
+from runner.team.projections import find_faults, rebuild
 from runner.team.schema_steps import NOTHING, go_down, go_up
 from runner.team.store_copy import back_up, restore
 from runner.team.store_engine import (
@@ -281,6 +290,27 @@ def test_the_last_claim_s_journal_tells_the_tasks_however_its_host_s_clock_stand
             note_event(connection, "b0001", "branch.created", {"journal": row["journal"]})
             connection.execute(events.insert().values(**row))
         assert list_journals(connection, "b0001") == ("ahead", "later")
+
+
+def a_line(seq):
+    envelope = (seq, "2026-01-02T03:04:05.000006Z", "run", "mode.switched", "", 0, "", "")
+    return encode(Record(f"j-{seq}", *envelope, "runner/1", ModeSwitched(mode="serial")))
+
+
+@pytest.mark.parametrize("damage", [b"", b"}\n" + a_line(3), a_line(3)[:-9], a_line(3)])
+def test_what_a_journal_here_has_lost_stays_in_the_store(store, tmp_path, damage):
+    fill(store, a_build(1, place=str(tmp_path)))
+    lines = [a_line(seq) for seq in (1, 2, 3)]
+    with store.write() as connection:
+        note_event(connection, "b0001", "branch.created", {"journal": "j-1"})
+        add_lines(connection, "b0001", "j-1", lines)
+    path = tmp_path / JOURNAL
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(lines[:2]) + damage)
+    rebuild(store)
+    with store.read() as connection:
+        assert read_lines(connection, "j-1") == [one.decode().rstrip("\n") for one in lines]
+    assert not [one for one in find_faults(store) if "j-1" in one]
 
 
 def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):

@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crew import Crew, a_slow_step, a_step, family
+from crew import Crew, a_slow_step, a_step, family, let_lapse, wait_until
 from hosts import ADDRESS, HAS_CLOCKS, Hosts, find_lack
 from store_build import a_server, new_database
 
@@ -258,18 +258,29 @@ def remote(crew, build, *words):
 
 def assert_landings_were_told(crew, build, landed):
     """Each landing in the remote is the one commit that a journal of a claim told before it."""
-    told = set()
-    for path in clones(crew, build):
-        for line in path.read_bytes().splitlines():
-            with contextlib.suppress(ValueError):
-                one = json.loads(line)
-                if one["type"] == "task.landing":
-                    told.add(one["commit"])
     form = "--format=%H %(trailers:key=Task,valueonly,separator=%x20)"
     said = remote(crew, build, "log", form, build.branch)
     commits = [line.split()[0] for line in said.splitlines() if len(line.split()) > 1]
     assert len(commits) == len(landed)
-    assert set(commits) <= told, build.short
+    assert set(commits) <= list_told(crew, build), build.short
+
+
+def list_told(crew, build):
+    """Commits of landings that journals told: of its clones, or the store's copy of one that went.
+
+    A clone goes when it is damaged, and its journal is copied before.
+    """
+    lines = [line for path in clones(crew, build) for line in path.read_bytes().splitlines()]
+    with crew.store.read() as connection:
+        for journal in list_journals(connection, build.id):
+            lines += read_lines(connection, journal)
+    told = set()
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            one = json.loads(line)
+            if one["type"] == "task.landing":
+                told.add(one["commit"])
+    return told
 
 
 def clones(crew, build):
@@ -283,6 +294,25 @@ def assert_copied(crew, build, journal, lines):
     mine = [text for text in found if text and json.loads(text.splitlines()[0])["id"] == journal]
     if mine:  # one whose clone was damaged and made anew has left none
         assert mine[0].splitlines()[: len(lines)] == lines, build.short
+
+
+def test_what_landed_is_told_although_its_clone_was_made_anew(crew):
+    """By a run that nobody copied from, since its worker was killed: the next one does."""
+    build = crew.queue(crew.repository("shop", a_slow_step(1, 3)))
+    worker = crew.start("a")
+    crew.wait_for(build, "EXECUTING")
+    worker.kill()
+    worker.wait()
+    wait_until(lambda: crew.landings(build))
+    let_lapse()
+    (journal,) = clones(crew, build)
+    (journal.parents[2] / f".git/refs/heads/{build.branch}").write_bytes(b"")
+    crew.work("a")
+    assert crew.build(build).state == "COMPLETED", crew.log("a")
+    (again,) = clones(crew, build)
+    assert b'"task.landing"' not in again.read_bytes()
+    assert_landings_were_told(crew, build, ["TASK-001"])
+    assert crew.faults == []
 
 
 @pytest.fixture

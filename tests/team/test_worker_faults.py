@@ -5,6 +5,7 @@ import fcntl
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from crew import a_step, wait_until
@@ -13,7 +14,8 @@ from store_build import new_database
 from runner.config.settings import Settings
 from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import encode
-from runner.journal.events import ModeSwitched, Record
+from runner.journal.events import AttemptFinished, ModeSwitched, Record
+from runner.model import Ending, Usage
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
 from runner.team import build_work, worker_round
@@ -21,15 +23,20 @@ from runner.team.build_claim import Claimer, claim_build
 from runner.team.build_clone import BuildClone
 from runner.team.build_work import BuildWork
 from runner.team.doorbell import Doorbell
+from runner.team.event_rows import read_lines
 from runner.team.journal_copy import JournalCopy
 from runner.team.repository_list import find_repository
-from runner.team.store_engine import open_engine
+from runner.team.store_engine import StoreAwayError, open_engine
 from runner.team.worker_round import TeamWorker, WorkerRequest
 
 
 def a_line(seq):
     envelope = (seq, "2026-01-02T03:04:05.000006Z", "run", "mode.switched", "", 0, "", "")
     return encode(Record(f"j-{seq}", *envelope, "runner/1", ModeSwitched(mode="serial")))
+
+
+def keep_nothing():
+    pytest.fail("there was no clone before")
 
 
 @pytest.mark.parametrize("words", [{"once": True}, {"until_idle": True}, {}])
@@ -103,7 +110,7 @@ def test_a_row_whose_id_is_a_path_leads_out_of_no_folder(crew, tmp_path, said):
         row, home, CloneCache(tmp_path / "cache", 1e9), os.environ, (), (str(tmp_path),)
     )
     clone.open()
-    clone.prepare()
+    clone.prepare(keep_nothing)
     clone.close()
     assert clone.place.parent.parent == home
     assert [one.name for one in theirs.rglob("*")] == ["repository"]
@@ -191,8 +198,103 @@ def test_a_clone_that_is_damaged_while_its_branch_is_held_builds_nothing_elsewhe
 
 def test_no_command_runs_where_another_branch_is_checked_out(crew, work):
     work.clone.open()
-    work.clone.prepare()
+    work.clone.prepare(keep_nothing)
     with pytest.raises(RunnerError, match="is not on feature/"):
         work._run("run", "--yes", "--trust")
     work.clone.close()
     assert crew.git(find_repository(crew.store, "shop"), "log", "--format=%s", "main") == "plan"
+
+
+# --- a clone that is here from an earlier claim -------------------------------------------
+
+
+@pytest.fixture
+def left(work):
+    """The same with a clone that a worker left behind; of its journal the store has nothing."""
+    work.clone.open()
+    work.clone.prepare(keep_nothing)
+    work.clone.go_to_branch()
+    work.clone.close()
+    work.clone.journal.parent.mkdir(parents=True, exist_ok=True)
+    work.clone.journal.write_bytes(a_line(1) + a_line(2))
+    return work
+
+
+def a_paid_attempt(seq):
+    usage = Usage(dollars=5.0)
+    event = AttemptFinished(Ending.PASSED, tree="", seconds=1.0, usage=usage)
+    envelope = (seq, "2026-01-02T03:04:05.000006Z", "run", "attempt.finished", "TASK-001", 1)
+    return encode(Record(f"j-{seq}", *envelope, "", "", "runner/1", event))
+
+
+def end_at_once(*_):
+    return build_work._Ran(ExitCode.BUG, "it is tried by the test alone", {})
+
+
+def damage(work):
+    (work.clone.place / f".git/refs/heads/{work.mine.branch}").write_bytes(b"")
+
+
+def take_away(work):
+    """Have its remote not answer."""
+    Path(work.mine.url).rename(f"{work.mine.url}-away")
+
+
+def lines_of(store, journal):
+    with store.read() as connection:
+        return [f"{line}\n".encode() for line in read_lines(connection, journal)]
+
+
+@pytest.mark.parametrize("last", [b"", a_line(3)[:-9], b"}\n" + a_line(3)])
+def test_a_clone_that_is_made_anew_leaves_its_journal_in_the_store(crew, left, monkeypatch, last):
+    """What landed by it is told nowhere else."""
+    with left.clone.journal.open("ab") as file:
+        file.write(last)
+    monkeypatch.setattr(left, "_run", end_at_once)
+    damage(left)
+    left.go()
+    assert not left.clone.journal.exists()
+    assert lines_of(crew.store, "j-1") == [a_line(1), a_line(2)]
+    assert crew.faults == []
+
+
+def test_a_clone_stays_as_long_as_the_store_does_not_take_its_journal(crew, left):
+    def refuse():
+        raise StoreAwayError("away")
+
+    damage(left)
+    left.clone.open()
+    with pytest.raises(StoreAwayError):
+        left.clone.prepare(refuse)
+    left.clone.close()
+    assert left.clone.journal.read_bytes() == a_line(1) + a_line(2)
+
+
+def test_a_clone_stays_while_its_remote_is_away(crew, left):
+    """What is nowhere else is in it: lines of its journal, and what waits for a person."""
+    take_away(left)
+    end = left.go()
+    assert (end.state, end.after > 0, "does not answer" in end.note) == ("PENDING", True, True)
+    assert left.clone.journal.read_bytes() == a_line(1) + a_line(2)
+    assert crew.kinds(left.mine)[-1] == "build.put-off"
+    assert crew.faults == []
+
+
+def test_what_an_earlier_claim_cost_does_not_count_for_one_that_gets_nowhere(crew, left):
+    with left.clone.journal.open("ab") as file:
+        file.write(a_paid_attempt(3))
+    take_away(left)
+    left.go()
+    assert left._copy.dollars == 0.0
+    assert len(lines_of(crew.store, "j-1")) == 3
+
+
+def test_a_run_whose_remote_is_away_at_its_end_has_not_failed(crew, work, monkeypatch):
+    def run(*_):
+        take_away(work)
+        return build_work._Ran(ExitCode.OK, "", {})
+
+    monkeypatch.setattr(work, "_run", run)
+    end = work.go()
+    assert (end.state, end.after > 0, "does not answer" in end.note) == ("PENDING", True, True)
+    assert crew.faults == []

@@ -93,7 +93,11 @@ class World:
         self.plan.write_text(f"{text[:end]} Edit {self.edits}.{text[end:]}")
 
     def meddle(self, outputs):
-        """One thing that a person may do while a run goes on; whether it was Ctrl-C."""
+        """One thing that a person may do while a run goes on; whether it was Ctrl-C.
+
+        Where no task writes anything, they have a file of their own.
+        """
+        outputs = outputs or ["theirs.txt"]
         match self.rng.choice(("commit", "commit", "their file", "edit", "edit", "stray", "rare")):
             case "commit":
                 self.by_hand({f"notes-{len(self.trees)}.txt": b"mine\n"})

@@ -149,6 +149,11 @@ def test_whatever_happens_nothing_is_lost_and_nothing_lands_twice(first, tmp_pat
         play(seed, tmp_path / str(seed), monkeypatch)
 
 
+@pytest.mark.parametrize("seed", [202611272123])  # no task of its plan writes anything
+def test_seeds_that_a_campaign_found_tell_their_whole_story(seed, tmp_path, monkeypatch):
+    play(seed, tmp_path / "one", monkeypatch)
+
+
 @pytest.mark.parametrize("seed", [3, 57, 110])
 def test_the_same_seed_gives_the_same_journal(seed, tmp_path, monkeypatch):
     first = play(seed, tmp_path / "first", monkeypatch)
