@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
-_GRACE = 5.0
-"""Seconds that a command has to end in once it was asked to."""
+_PATIENCE = 30.0
+"""Seconds that a command has to end in once it was asked to: a run hands back what it holds, and a
+lease that it was kept from giving back stands in everybody's way until it lapses."""
 
 
 class OwnCommand:
@@ -90,7 +91,7 @@ class OwnCommand:
         """Ask it to end, or end it."""
         with suppress(ProcessLookupError):
             self._process.terminate()
-        if self.wait(_GRACE) is None:
+        if self.wait(_PATIENCE) is None:
             self._process.kill()
             self._process.wait()
 
@@ -109,8 +110,6 @@ def _tail(descriptor: int, bound: int) -> bytes:
 
 
 _NAME = "child.json"
-_PATIENCE = 30.0
-"""Seconds that a run has to hand back what it holds."""
 _PAUSE = 0.1
 
 
