@@ -236,15 +236,13 @@ class IssueClone:
 
         A text that stands with the task already was asked before a crash, and is not asked again.
         """
-        if " ".join(text.split()).encode() in _read_section(
-            self._open(), task
-        ):  # as a quote has it
-            return Ended(ExitCode.OK, "")
-        ended = self._go("change", "--json", "--yes", "--", task, text)
-        if ended.code:
-            return ended
+        said = " ".join(text.split()).encode()  # as a quote has it
+        if said not in _read_section(self._open(), task):
+            ended = self._go("change", "--json", "--yes", "--", task, text)
+            if ended.code:
+                return ended
         stale = [one.id for one in self.look().tasks if one.status is Status.STALE]
-        return self._go("approve", *stale) if stale else ended
+        return self._go("approve", *stale) if stale else Ended(ExitCode.OK, "")
 
     def verify(self) -> Ended:
         """`runner verify --all`; what the build left is in the artifact store before it is told of.

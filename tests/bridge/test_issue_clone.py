@@ -68,6 +68,20 @@ def test_what_a_crash_left_in_the_remote_alone_is_ours_and_taken_in(workplace, t
     assert "Status: DONE" in house.git("show", "HEAD:TASK-GRAPH.md").partition("TASK-008")[2]
 
 
+def test_what_a_change_makes_stale_is_approved_though_a_crash_came_between(workplace, tmp_path):
+    place = Place(workplace, tmp_path).prepare()
+    plan = place.clone.place / "TASK-GRAPH.md"
+    task = a_task("TASK-008", "Yours", blocks={"b.py": "B = 1\n"}, tests=["true"])
+    plan.write_text(f"{plan.read_text()}\n{task}")
+    place.clone.prepare("main")
+    assert place.clone.build(is_retried=False).code == 0
+    wish = "as TSV (comment 5)"
+    assert place.clone._go("change", "--json", "--yes", "--", "TASK-008", wish).code == 0
+    assert [one.status for one in place.clone.look().tasks] == [Status.STALE]
+    assert place.clone.change("TASK-008", wish).code == 0
+    assert [one.status for one in place.clone.look().tasks] == [Status.PENDING]
+
+
 def test_what_somebody_pushed_is_not_ours(workplace, tmp_path):
     place = Place(workplace, tmp_path).prepare()
     place.push("theirs.txt")
