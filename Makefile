@@ -68,8 +68,9 @@ floors: $(READY) ## import-linter: every import points down
 house: $(READY) ## What the house is made of, in figures: lines, files, names, circles, rooms
 	$(BIN)/python tests/house.py
 
+# By worksteal a worker keeps the tests of a file, and what they share is made once.
 test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
-	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --cov=runner --cov-report=term:skip-covered \
+	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
 
 release: $(READY) ## Wheel and source archive into dist/, built twice, tried without a network; bill of materials, provenance
