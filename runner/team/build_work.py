@@ -45,10 +45,8 @@ if TYPE_CHECKING:
     from runner.team.store_engine import Store
 
 T = TypeVar("T")
-_TICK = 0.2
-"""Seconds between looks at a run that goes on."""
-_AWAY = 2.0
-"""Seconds before a store that was away is asked again."""
+_TICK, _AWAY = 0.2, 2.0
+"""Seconds between looks at a run that goes on, and before a store that was away is asked again."""
 _PATIENCE = 60.0
 """Seconds that a run has to hand back what it holds, once it was asked to end."""
 _MOST, _SAID = 4 << 20, 2000
