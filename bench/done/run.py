@@ -13,11 +13,12 @@ a call that was ended goes on. Exit code 1: only `--check`, where something does
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import shutil
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 OPEN_SEED = "does done mean done"
+OTHERS = "others"
 RUNS = 3
 """How often a tool is called again before what is left is its answer."""
 MAKERS: dict[str, Callable[[str, str, int, Path], list[Case]]] = {
@@ -181,14 +183,29 @@ _UNDISTURBED: dict[str, float] = {}
 
 
 def cases(given: argparse.Namespace) -> list[Case]:
-    """The open half of each board, and the one held out where its seed is given."""
+    """The open half of each board, those by other hands, and the half that is held out."""
     found = []
     for board in given.board:
         found += MAKERS[board](OPEN_SEED, "open", given.each, given.place)
+        found += [case for case in others(given.others) if case.board == board]
         if given.held_seed:
             seed = given.held_seed.read_text().strip()
             found += MAKERS[board](seed, "held", given.each, given.place)
     return [case for case in found if given.only in case.name]
+
+
+def others(folder: Path) -> list[Case]:
+    """Cases by other hands: `cases()` of each file of a folder, as the half `others`."""
+    found = []
+    for file in sorted(folder.glob("*.py")):
+        named = importlib.util.spec_from_file_location(f"others_{file.stem}", file)
+        if named is None or named.loader is None:
+            raise SystemExit(f"error: {file} is no module of Python")
+        module = importlib.util.module_from_spec(named)
+        sys.modules[named.name] = module
+        named.loader.exec_module(module)
+        found += [replace(case, half=OTHERS) for case in module.cases()]
+    return found
 
 
 def measure(given: argparse.Namespace, told: list[Case]) -> list[Result]:
@@ -232,6 +249,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--times", type=int, default=1, help="tries of each case, for pass^k")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--held-seed", type=Path, help="file with the seed of the half held out")
+    parser.add_argument(
+        "--others", type=Path, default=HERE / OTHERS, help="folder of cases by other hands"
+    )
     parser.add_argument("--place", type=Path, default=Path.home() / ".cache" / "bench-done")
     parser.add_argument("--peers", type=Path, help="where peers are installed (PLACE/peers)")
     parser.add_argument("--results", type=Path, help="JSON lines (PLACE/results.jsonl)")
@@ -258,7 +278,7 @@ def main() -> int:
         return 0
     told = cases(given)
     if given.digests:
-        for half in ("open", "held"):
+        for half in ("open", OTHERS, "held"):
             own = [case for case in told if case.half == half]
             if own:
                 print(f"{half}: {len(own)} cases, sha256 {of_all(own)}")

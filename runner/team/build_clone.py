@@ -31,6 +31,7 @@ from runner.repo.foreign_address import (
     require_permitted,
     require_within,
 )
+from runner.repo.git import StoppedError
 from runner.repo.read import Repository
 from runner.repo.remote import Remote, RemoteAwayError
 from runner.team.build_queue import find_build
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from runner.team.store_engine import Store
 
 _CLONE = "repository"
+_FRESH = "replacement"
+_KEPT = "kept-"
+"""Begins the name of a clone that could not be used, and has work that is nowhere else."""
 _WISH = "wish.md"
 _ID_LENGTH = 36
 _ID = re.compile(rf"[0-9a-f-]{{{_ID_LENGTH}}}")
@@ -76,6 +80,8 @@ class BuildClone:
     stopped: Callable[[], bool] | None = None
     """Whether the clone is wanted no more; asked while it is made."""
     folder: Path = field(init=False)
+    kept: str = field(default="", init=False)
+    """Where the clone of before went that could not be used, if it has work of its own."""
     _lock: RunLock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -136,23 +142,62 @@ class BuildClone:
     def prepare(self, save: Callable[[], None]) -> str:
         """Clone what is not here yet; gives the commit. `save` is called before a clone goes.
 
-        Raises RunnerError with git's words, RemoteAwayError, StoppedError, OSError where the disk
-        resists, and what `save` does: what is here from before is still there then.
+        One that cannot be used is replaced once another one is whole. Raises RunnerError with git's
+        words, exit 6 where there is one from before, RemoteAwayError, StoppedError, OSError where
+        the disk resists, and what `save` does: what is here from before is still there then.
         """
         build = self.build
-        if self.place.is_dir() and not self._is_usable():
-            save()
-            tree_files.remove_tree(os.fsencode(self.place))
         if not self.place.is_dir():
-            for left in self.folder.glob("new-*"):  # of one that was killed
-                shutil.rmtree(left, ignore_errors=True)
-            who = find_identity(self.person)
-            url = require_address(build.url)
-            self.cache.clone(url, build.base, self.place, who, self.environ, self.stopped)
+            self._clone_into(self.place)
+        elif not self._is_usable():
+            save()
+            self._replace()
         if build.wish:
             effects.write_file(self.wish, build.wish.encode("utf-8", "replace"), mode=0o600)
         with Repository.open(self.place) as repository:
             return repository.find_head().commit or ""
+
+    def _clone_into(self, place: Path) -> None:
+        for left in self.folder.glob("new-*"):  # of one that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        who = find_identity(self.person)
+        url = require_address(self.build.url)
+        self.cache.clone(url, self.build.base, place, who, self.environ, self.stopped)
+
+    def _replace(self) -> None:
+        """Another clone in this one's place; what only this one has is kept beside it."""
+        fresh = self.folder / _FRESH
+        if fresh.exists():
+            tree_files.remove_tree(os.fsencode(fresh))
+        try:
+            self._clone_into(fresh)
+        except StoppedError:
+            raise
+        except RunnerError as error:  # a full disk, say: what could not be used may be well again
+            if isinstance(error, RemoteAwayError):
+                raise
+            hint = f"what is here from before stays; {error.hint}".rstrip("; ")
+            raise RunnerError(
+                error.message,
+                where=error.where,
+                detail=error.detail,
+                hint=hint,
+                code=ExitCode.CONFLICT,
+            ) from error
+        if self._has_more():
+            self.kept = str(self.folder / f"{_KEPT}{self.build.token}")
+            self.place.rename(self.kept)
+        else:
+            tree_files.remove_tree(os.fsencode(self.place))
+        fresh.rename(self.place)
+
+    def _has_more(self) -> bool:
+        """Whether the clone that is here has anything that its remote has not, or may have."""
+        try:
+            with Repository.open(self.place) as repository:
+                return _has_own_work(repository, self.build, self.person)
+        except (RunnerError, OSError):
+            return True
 
     def _is_usable(self) -> bool:
         """Whether what is here from before is on the branch, and no damaged repository.
@@ -273,8 +318,8 @@ class BuildClone:
 def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str]) -> list[str]:
     """Take away clones of builds that are over, the oldest first, until the rest fits; whose.
 
-    One stays that has work which its remote has not, a journal of which the store lacks a line,
-    or somebody in it.
+    One stays that has work which its remote has not, now or from before, a journal of which the
+    store lacks a line, or somebody in it.
     """
     found = sorted((one for one in home.glob("*") if one.is_dir()), key=_find_age)
     sizes = {one: measure_folder(one) for one in found}
@@ -298,6 +343,8 @@ def _find_age(folder: Path) -> float:
 
 def _may_go(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
     """Whether nothing is lost with it; where nobody can say, it stays."""
+    if any(folder.glob(f"{_KEPT}*")):
+        return False
     lock = RunLock(folder)
     try:
         build = find_build(store, folder.name[:_ID_LENGTH])
@@ -320,12 +367,18 @@ def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str
         journal = b""
     if not is_copied(store, build.id, journal):
         return False
-    ref = f"refs/heads/{build.branch}"
     with Repository.open(place) as repository:
-        told = {**environ, **login_variables(build.url, build.credential, environ)}
-        with Remote(repository, ORIGIN, told) as remote:
-            tip = remote.read(ref).get(ref, "")
-        git = repository.git
-        # Drafts, held changes and what is on its way are refs, too.
-        more = git.line("rev-list", "--count", "--all", "HEAD", "--not", f"--remotes={ORIGIN}", tip)
-        return more == "0" and not git.line("status", "--porcelain")
+        return not _has_own_work(repository, build, environ)
+
+
+def _has_own_work(repository: Repository, build: QueuedBuild, environ: Mapping[str, str]) -> bool:
+    """Whether a clone has commits or files that its remote has not. Raises RunnerError."""
+    ref = f"refs/heads/{build.branch}"
+    told = {**environ, **login_variables(build.url, build.credential, environ)}
+    with Remote(repository, ORIGIN, told) as remote:
+        tip = remote.read(ref).get(ref, "")
+    git = repository.git
+    known = (f"--remotes={ORIGIN}", *filter(None, (tip,)))
+    # Drafts, held changes and what is on its way are refs, too.
+    more = git.line("rev-list", "--count", "--all", "HEAD", "--not", *known)
+    return more != "0" or bool(git.line("status", "--porcelain"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from runner import effects
 from runner.app.answer.shown_digest import require_shown
@@ -17,7 +17,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
 from runner.repo.remote import RemoteAwayError
-from runner.secrets.redact import redact
 from runner.team.budget_share import FREE, Share
 from runner.team.build_claim import (
     LostClaimError,
@@ -33,7 +32,14 @@ from runner.team.heartbeat import Heartbeat
 from runner.team.journal_copy import JournalCopy
 from runner.team.store_engine import StoreAwayError, UnfitValueError
 from runner.team.team_budget import read_share
-from runner.text.display import display
+from runner.team.work_end import (
+    LONGEST_NOTE,
+    CommandEnd,
+    WorkEnd,
+    describe_blocked,
+    join_lines,
+    shorten,
+)
 
 if TYPE_CHECKING:
     import threading
@@ -49,7 +55,7 @@ _TICK, _AWAY = 0.2, 2.0
 """Seconds between looks at a run that goes on, and before a store that was away is asked again."""
 _PATIENCE = 60.0
 """Seconds that a run has to hand back what it holds, once it was asked to end."""
-_MOST, _SAID = 4 << 20, 2000
+_MOST = 4 << 20
 _FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
 _PUT_OFF = 10
 """Times that a build is put off, because others hold its branch or its remote is away."""
@@ -57,30 +63,6 @@ _LONGER = 60.0
 """Seconds beside two ttl for which a branch that others hold is waited for with a claim."""
 _ANSWERED = (ExitCode.FAILED, ExitCode.PERSON, ExitCode.REGRESSION)
 """Ends of a run that a person's word may change."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkEnd:
-    """How a worker's work on a build ended: its end, or why it is handed on."""
-
-    state: str
-    """COMPLETED, FAILED, CANCELLED, or PENDING: it is handed on; empty: others have it."""
-    note: str = ""
-    waits: str = ""
-    after: float = 0.0
-    """Seconds for which nobody is to claim it."""
-    head: str = ""
-    ending: str = "stopped"
-    """As `notify_on` has it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Ran:
-    """How a command of ours ended."""
-
-    code: int
-    said: str
-    document: Mapping[str, object]
 
 
 @dataclass
@@ -153,7 +135,7 @@ class BuildWork:
             said = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
             if error.code is ExitCode.CONFLICT or isinstance(error, RemoteAwayError):
                 return self._put_off(said)
-            return WorkEnd("FAILED", _shorten(said))
+            return WorkEnd("FAILED", shorten(said))
 
     def _note(self, kind: str, fields: Mapping[str, object] | None = None, **row: object) -> None:
         self._insist(lambda: note_mine(self.store, self.mine, kind, fields, **row))
@@ -175,13 +157,15 @@ class BuildWork:
         self._note("clone.started", {"url": self.mine.url})
         copy = JournalCopy(self.clone.journal, self.mine.branch)
         commit = self.clone.prepare(lambda: self._insist(lambda: copy.save(self.store, self.mine)))
-        place = str(self.clone.place)
-        self._note("clone.completed", {"commit": commit}, place=place)
+        fields = {"commit": commit, "kept": self.clone.kept}
+        self._note("clone.completed", fields, place=str(self.clone.place))
+        if self.clone.kept:
+            self.tell(f"{self.mine.short}: {self.clone.kept} cannot be built in: it has work")
         self._note("push.started", {"branch": self.mine.branch})
         try:
             tip = self.clone.go_to_branch()
         except RunnerError as error:
-            self._note("push.failed", {"why": _shorten(error.message)})
+            self._note("push.failed", {"why": shorten(error.message)})
             raise
         self._note("push.completed", {"branch": self.mine.branch, "commit": tip})
         self._note("analysis.started")
@@ -232,7 +216,7 @@ class BuildWork:
             self.rung.wait(_TICK)
             self.rung.clear()
 
-    def _judge(self, ran: _Ran) -> WorkEnd:
+    def _judge(self, ran: CommandEnd) -> WorkEnd:
         """What the end of a run means for the build."""
         match ran.code:
             case ExitCode.OK:
@@ -246,7 +230,7 @@ class BuildWork:
             case ExitCode.REGRESSION:
                 return WorkEnd("FAILED", ran.said, ending="regression")
             case ExitCode.FAILED:
-                return WorkEnd("FAILED", _describe_blocked(ran), ending="blocked")
+                return WorkEnd("FAILED", describe_blocked(ran), ending="blocked")
             case _:
                 return WorkEnd("FAILED", ran.said or f"the run ended with exit {ran.code}")
 
@@ -254,9 +238,9 @@ class BuildWork:
         """Not now: others build this branch, or the remote is away."""
         tries = count_since_retry(self._list_own(), "build.put-off")
         if tries >= _PUT_OFF:
-            return WorkEnd("FAILED", _shorten(why))
+            return WorkEnd("FAILED", shorten(why))
         pause = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
-        return WorkEnd("PENDING", _shorten(why), after=pause)
+        return WorkEnd("PENDING", shorten(why), after=pause)
 
     @property
     def _share(self) -> Share:
@@ -278,7 +262,7 @@ class BuildWork:
 
     # --- a command that goes on ---------------------------------------------------------
 
-    def _run(self, *words: str) -> _Ran:
+    def _run(self, *words: str) -> CommandEnd:
         """A command of ours on the build's branch, to its end, or until it is to be ended."""
         self.clone.require_branch()
         environ = self._share.limit(self.clone.environ, self.settings)
@@ -293,8 +277,8 @@ class BuildWork:
         finally:
             command.forget()
             forget_child(self.clone.folder)
-        said = _join_lines(errors.decode("utf-8", "replace"))
-        return _Ran(code, said[-_SAID:], read_document(output))
+        said = join_lines(errors.decode("utf-8", "replace"))
+        return CommandEnd(code, said[-LONGEST_NOTE:], read_document(output))
 
     def _watch(self, command: OwnCommand) -> int:
         asked: float | None = None
@@ -353,7 +337,7 @@ class BuildWork:
             else:
                 said = (one[name] for name in ("word", "task", "reason", "by", "seen"))
                 outcome = self.clone.take_answer(*said)
-            take_answer(self.store, self.mine, one["id"], _shorten(outcome))
+            take_answer(self.store, self.mine, one["id"], shorten(outcome))
             self._has_answered = True
 
     def _reject_draft(self, item: str, reason: str, seen: str) -> str:
@@ -382,19 +366,3 @@ class BuildWork:
                 finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
 
         self._insist(say)
-
-
-def _shorten(said: str) -> str:
-    return _join_lines(said)[:_SAID]
-
-
-def _join_lines(said: str) -> str:
-    """What was said, on the one line that a list of builds has for it."""
-    lines = (display(line).strip() for line in redact(said).splitlines())
-    return "; ".join(filter(None, lines))
-
-
-def _describe_blocked(ran: _Ran) -> str:
-    rows: Any = ran.document.get("blocked") or ()  # as our own command wrote it
-    told = [f"{row['id']}: {row['note']}" for row in rows]
-    return _shorten("; ".join(told) or ran.said)

@@ -22,9 +22,10 @@ from runner.secrets.redact import redact
 from runner.team.build_claim import Claimer, claim_build
 from runner.team.build_clone import BuildClone, trim_clones
 from runner.team.build_queue import QueuedBuild, short_of
-from runner.team.build_work import BuildWork, WorkEnd
+from runner.team.build_work import BuildWork
 from runner.team.doorbell import Doorbell
 from runner.team.store_engine import StoreAwayError, find_actor
+from runner.team.work_end import WorkEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

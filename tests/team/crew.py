@@ -13,6 +13,7 @@ from store_build import a_store
 from workplace import NO_PROOF, Workplace, a_task
 
 from runner.team.build_queue import Wanted, find_build, look_into, queue_build
+from runner.team.event_rows import read_lines
 from runner.team.projections import find_faults
 from runner.team.repository_list import Registered, add_repository
 from runner.team.store_engine import open_engine
@@ -131,6 +132,12 @@ class Crew:
 
     def kinds(self, build):
         return [one["type"] for one in look_into(self.store, build).events]
+
+    def told(self, build, kind):
+        """The last event of a type, as its line says it."""
+        with self.store.read() as connection:
+            every = [json.loads(line) for line in read_lines(connection, build.id)]
+        return [one for one in every if one["type"] == kind][-1]
 
     def tasks(self, build):
         return {one["task"]: one["status"] for one in look_into(self.store, build).tasks}

@@ -3,8 +3,10 @@
 import dataclasses
 import fcntl
 import os
+import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,16 @@ from runner.journal.events import AttemptFinished, ModeSwitched, Record
 from runner.model import Ending, Usage
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
-from runner.team import build_work, worker_round
+from runner.team import build_clone, worker_round
 from runner.team.build_claim import Claimer, claim_build
-from runner.team.build_clone import BuildClone
+from runner.team.build_clone import BuildClone, trim_clones
 from runner.team.build_work import BuildWork
 from runner.team.doorbell import Doorbell
 from runner.team.event_rows import read_lines
 from runner.team.journal_copy import JournalCopy
 from runner.team.repository_list import find_repository
 from runner.team.store_engine import StoreAwayError, open_engine
+from runner.team.work_end import CommandEnd
 from runner.team.worker_round import TeamWorker, WorkerRequest
 
 
@@ -186,7 +189,7 @@ def test_a_clone_that_is_damaged_while_its_branch_is_held_builds_nothing_elsewhe
     def run(*_):
         seen.append((here / "HEAD").read_text().strip())
         (here / f"refs/heads/{work.mine.branch}").write_bytes(b"")
-        return build_work._Ran(ExitCode.CONFLICT, "held by dev@laptop", {})
+        return CommandEnd(ExitCode.CONFLICT, "held by dev@laptop", {})
 
     monkeypatch.setattr(work, "_run", run)
     end = work.go()
@@ -228,7 +231,7 @@ def a_paid_attempt(seq):
 
 
 def end_at_once(*_):
-    return build_work._Ran(ExitCode.BUG, "it is tried by the test alone", {})
+    return CommandEnd(ExitCode.BUG, "it is tried by the test alone", {})
 
 
 def damage(work):
@@ -256,6 +259,56 @@ def test_a_clone_that_is_made_anew_leaves_its_journal_in_the_store(crew, left, m
     assert not left.clone.journal.exists()
     assert lines_of(crew.store, "j-1") == [a_line(1), a_line(2)]
     assert crew.faults == []
+
+
+def hold_a_change(work):
+    """What waits for a person is a ref of the clone alone, as a person's answer needs it."""
+    run = partial(subprocess.run, cwd=work.clone.place, check=True, text=True, capture_output=True)
+    tree = run(["git", "rev-parse", "HEAD^{tree}"]).stdout.strip()
+    made = run(["git", "commit-tree", "-m", "held", tree]).stdout.strip()
+    run(["git", "update-ref", "refs/runner/held/TASK-001", made])
+    return made
+
+
+def test_a_clone_that_cannot_be_used_is_kept_with_what_it_alone_has(crew, left, monkeypatch):
+    held, told = hold_a_change(left), []
+    monkeypatch.setattr(left, "_run", end_at_once)
+    monkeypatch.setattr(left, "tell", told.append)
+    damage(left)
+    left.go()
+    (kept,) = left.clone.folder.glob("kept-*")
+    assert (kept / ".git/refs/runner/held/TASK-001").read_text().strip() == held
+    assert crew.told(left.mine, "clone.completed")["kept"] == str(kept)
+    assert [one for one in told if str(kept) in one]
+    trim_clones(crew.store, left.clone.home, 0, os.environ)
+    assert kept.is_dir()
+    assert crew.faults == []
+
+
+def test_a_clone_that_cannot_be_used_goes_where_its_remote_has_all_of_it(crew, left, monkeypatch):
+    monkeypatch.setattr(left, "_run", end_at_once)
+    monkeypatch.setattr(left.clone, "catch_up", lambda: False)
+    (left.clone.place / ".git/info/exclude").write_text("artifacts/\n")  # as a run has it
+    left.go()
+    assert [one.name for one in left.clone.folder.glob("kept-*")] == []
+    assert not left.clone.journal.exists()
+
+
+def test_a_clone_stays_where_the_disk_has_no_room_for_another_one(crew, left, monkeypatch):
+    """Its branch cannot be fetched for the same reason, which is no damage."""
+    held = hold_a_change(left)
+
+    def fail(*_):
+        raise RunnerError("git fetch failed", detail="fatal: write error: No space left on device")
+
+    monkeypatch.setattr(build_clone, "catch_up", fail)
+    monkeypatch.setattr(CloneCache, "clone", fail)
+    end = left.go()
+    assert (end.state, end.after > 0) == ("PENDING", True)
+    assert "No space left on device" in end.note
+    kept = left.clone.place / ".git/refs/runner/held/TASK-001"
+    assert kept.read_text().strip() == held
+    assert left.clone.journal.read_bytes() == a_line(1) + a_line(2)
 
 
 def test_a_clone_stays_as_long_as_the_store_does_not_take_its_journal(crew, left):
@@ -292,7 +345,7 @@ def test_what_an_earlier_claim_cost_does_not_count_for_one_that_gets_nowhere(cre
 def test_a_run_whose_remote_is_away_at_its_end_has_not_failed(crew, work, monkeypatch):
     def run(*_):
         take_away(work)
-        return build_work._Ran(ExitCode.OK, "", {})
+        return CommandEnd(ExitCode.OK, "", {})
 
     monkeypatch.setattr(work, "_run", run)
     end = work.go()

@@ -304,9 +304,11 @@ class Gate:
         failing = {test for one in ran for test in one.failing}
         same = failing & {test for one in before for test in one.failing}
         if same:
-            all_ = "all" if same == failing else f"{len(same)} of"
-            many = plural(len(failing), "test")
-            yield f"{all_} {many} that fail here fail on the base as well"
+            if len(failing) == 1:
+                yield "the test that fails here fails on the base as well"
+                return
+            many = "all" if same == failing else f"{len(same)} of"
+            yield f"{many} {len(failing)} tests that fail here fail on the base as well"
 
     def _prove(
         self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.bridge import team_turn
     from runner.team import worker_round
     from runner.team.build_queue import QueuedBuild
-    from runner.team.build_work import WorkEnd
+    from runner.team.work_end import WorkEnd
     from runner.team.worker_round import TeamWorker
 else:
     team_turn = lazy_module("runner.bridge.team_turn")
