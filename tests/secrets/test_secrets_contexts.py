@@ -258,3 +258,11 @@ def test_a_key_behind_an_underscore_is_seen_in_a_text_and_in_a_name(start):
     assert refused(f"see my_{made} for it\n")
     assert refused("nothing in it\n", f"my_{made}_x.txt")
     assert redact(f"my_{made}").startswith("my_[REDACTED:")
+
+
+@pytest.mark.parametrize(
+    "value", ["example-token&b=1", "sample-password-1!", "dummy.token.1X", "changeme-Now-1"]
+)
+def test_a_value_without_quotes_is_read_from_its_first_letter(value):
+    """`e` is no mark of a literal where no quote follows, and `xample` no word of a document."""
+    assert scan_content(f'"GET /a?token={value}"\n'.encode(), "tests/test_mask.py") == ()
