@@ -32,6 +32,14 @@ _UNITTEST = regex(
     re.MULTILINE,
 )
 _UNITTEST_BAD = regex(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
+EXAMPLE = "doctest > "
+"""Begins the name of an example of Python's doctest."""
+_EXAMPLE = regex(
+    r"^(?:Trying:|(?P<bad>File \"[^\"\n]*\", line \d+, in [^\n]*\nFailed example:))\n"
+    r"(?P<source>(?: {4}[^\n]*\n)+)(?=Expect|Got|Exception raised)",
+    re.MULTILINE,
+)
+"""How Python's doctest tells an example: before it is tried (`-v`), and where it failed."""
 _SCRIPT_BAD = regex(
     r"^ *\u25cf (?!Console|Test suite)(?P<jest>\S.* \u203a .+?) *$"
     r"|^ *(?:FAIL|\u00d7) +(?P<vitest>\S+\.[cm]?[jt]sx? > .+?)(?: \d+m?s)? *$"
@@ -65,11 +73,12 @@ def without_colours(output: str) -> str:
 def parse_results(output: str) -> TestResults | None:
     """The tests that a tool names in its output; None where it names none.
 
-    `go test -v` or `-json`, `cargo test` and `unittest -v` name all of them; go and unittest
-    otherwise, jest, vitest and node's own runner (spec and TAP) those that failed.
+    `go test -v` or `-json`, `cargo test`, `unittest -v` and `doctest -v` name all of them; go,
+    unittest and doctest otherwise, jest, vitest and node's own runner (spec and TAP) those that
+    failed.
     """
     output = without_colours(output)
-    readers = (_go_json, _go, _cargo, _unittest, _script)
+    readers = (_go_json, _go, _cargo, _unittest, _doctest, _script)
     found = {name: outcome for read in readers for name, outcome in read(output).items()}
     tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
     return TestResults(tests) if tests else None
@@ -117,6 +126,18 @@ def _go_json(output: str) -> dict[str, TestOutcome]:
 
 def _cargo(output: str) -> dict[str, TestOutcome]:
     return {name: _OUTCOMES[word.lower()] for name, word in _CARGO.findall(output)}
+
+
+def _doctest(output: str) -> dict[str, TestOutcome]:
+    """Examples by what they run; one that stands there twice failed where either did."""
+    found: dict[str, TestOutcome] = {}
+    for match in _EXAMPLE.finditer(output):
+        name = f"{EXAMPLE}{' '.join(match['source'].split())}"
+        if match["bad"]:
+            found[name] = TestOutcome.FAILED
+        else:
+            found.setdefault(name, TestOutcome.PASSED)
+    return found
 
 
 def _unittest(output: str) -> dict[str, TestOutcome]:

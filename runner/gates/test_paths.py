@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
-from runner.languages.registry import code_language, is_written_in, language_of
+from runner.languages.registry import code_language, is_source, is_written_in, language_of
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
@@ -31,6 +32,9 @@ _HOLDS_CHECKS = regex(
     rb"|\bnode:(?:test|assert)\b|\brequire\(['\"]assert|^assert\b|\bdescribe\(|\b(?:it|test)\(['\"]|#\[test\]|testing\.T\b",
     re.MULTILINE,
 )
+_EXAMPLES = regex(rb"^\s*>>> ", re.MULTILINE)
+_RUNS_EXAMPLES = regex(r"\bdoctest\b|\bpy\.?test\b|\b(?:sybil|byexample)\b")
+_GLOBS = regex(r"--doctest-glob[= ]\s*['\"]?([^\s'\"]+)")
 _LARGEST = 500_000
 _LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
 _READERS = frozenset(_LOOKERS.split())
@@ -58,10 +62,26 @@ def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
 
     A test is what a contract runs, not what its file is called: `python -m unittest t_lib` makes
     `t_lib.py` one. A program that a contract merely starts is the product's, and so is what it
-    only looks into: `grep -q unittest .github/workflows/ci.yml` runs no test there.
+    only looks into: `grep -q unittest .github/workflows/ci.yml` runs no test there. A text with
+    examples is one where they are run: `python -m doctest README.md`.
     """
-    named = any(_names(path, one) and _names(path, _without_readers(one)) for one in commands)
-    return named and (bool(_CHECKS.search(path)) or bool(_HOLDS_CHECKS.search(content[:_LARGEST])))
+    content = content[:_LARGEST]
+    lines = tuple(commands)
+    if any(_names(path, one) and _names(path, _without_readers(one)) for one in lines) and (
+        _CHECKS.search(path) or _HOLDS_CHECKS.search(content)
+    ):
+        return True
+    examples = not is_source(path) and bool(_EXAMPLES.search(content))
+    return examples and any(_runs_examples(path, one) for one in lines)
+
+
+def _runs_examples(path: str, line: str) -> bool:
+    """Whether a command line runs what stands behind `>>>` in a text."""
+    line = _without_readers(line)
+    if not _RUNS_EXAMPLES.search(line):
+        return False
+    name = path.rpartition("/")[2]
+    return _names(path, line) or any(fnmatch(name, one) for one in _GLOBS.findall(line))
 
 
 def _without_readers(line: str) -> str:

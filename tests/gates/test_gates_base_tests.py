@@ -335,6 +335,52 @@ def test_a_script_of_checks_is_a_test(tmp_path):
     assert found == [("question", "`TC-001` as it was fails on this code")]
 
 
+# --- examples in a text ------------------------------------------------------------------
+
+EXAMPLES = """# Shop
+
+    >>> import shop
+    >>> shop.price(2_500)
+    7500
+    >>> shop.tax(1)
+    2
+"""
+DOCTEST = f"{sys.executable} -m doctest"
+BENT_EXAMPLES = {
+    "another answer": EXAMPLES.replace("    7500", "    10000"),
+    "an answer left open": EXAMPLES.replace(
+        "2_500)\n    7500", "2_500)  # doctest: +ELLIPSIS\n    1..."
+    ),
+    "not tried": EXAMPLES.replace("2_500)", "2_500)  # doctest: +SKIP"),
+    "gone": EXAMPLES.replace("    >>> shop.price(2_500)\n    7500\n", ""),
+}
+
+
+@pytest.mark.parametrize("how", BENT_EXAMPLES)
+@pytest.mark.parametrize("red", ["", "    >>> shop.offer(1)\n    1\n"])
+def test_examples_that_a_contract_runs_are_asked_as_they_were(tmp_path, how, red):
+    """Also where others of the text fail before, since a plan began with them."""
+    offer = "\n\ndef offer(n):\n    return n\n" if red else ""
+    before = {"shop.py": CODE, "README.md": EXAMPLES + red}
+    after = {"shop.py": BENT + offer, "README.md": BENT_EXAMPLES[how] + red}
+    found, _ = asked(tmp_path, before, after, f"{DOCTEST} README.md")
+    assert found == [("question", "`doctest > shop.price(2_500)` as it was fails on this code")]
+
+
+def test_examples_that_are_left_out_of_right_code_are_told(tmp_path):
+    after = {"shop.py": CODE + "\n", "README.md": BENT_EXAMPLES["not tried"]}
+    before = {"shop.py": CODE, "README.md": EXAMPLES}
+    found, _ = asked(tmp_path, before, after, f"{DOCTEST} README.md")
+    assert found == [("question", "`doctest > shop.price(2_500)` is gone")]
+
+
+def test_examples_and_words_that_are_added_are_not_asked_about(tmp_path):
+    more = "\nPrices.\n\n    >>> shop.price(0)\n    0\n"
+    before = {"shop.py": CODE, "README.md": EXAMPLES}
+    after = {"shop.py": CODE + "\n", "README.md": EXAMPLES + more}
+    assert asked(tmp_path, before, after, f"{DOCTEST} README.md")[0] == []
+
+
 def test_a_program_that_a_contract_starts_is_the_products_own(tmp_path):
     before = {"app.py": "print('a')\n", "test_x.py": "def test_x():\n    pass\n"}
     after = {"app.py": "print('ab')\n", "test_x.py": "def test_x():\n    assert 1\n"}

@@ -1,5 +1,8 @@
 """Results per test, read from what the tools people use print."""
 
+import subprocess
+import sys
+
 import pytest
 
 from runner.gates.result_parsers import parse_results, tap_results
@@ -80,3 +83,18 @@ ok 3 - left out # SKIP
         ("left out", "skipped"),
     ]
     assert tap_results(said.removeprefix("TAP version 13\n")) is None
+
+
+def test_examples_are_read_as_doctest_tells_them(tmp_path):
+    """Of the Python that runs this: each tried one with `-v`, else those that failed."""
+    text = ">>> 1 + 1\n2\n>>> for n in (1, 2):\n...     print(n)\n1\n3\n>>> 1 / 0\n>>> 1 + 1\n2\n"
+    (tmp_path / "a.md").write_text(text)
+
+    def told(*words):
+        call = (sys.executable, "-m", "doctest", *words, "a.md")
+        ran = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return {one.id: one.outcome.value for one in parse_results(ran.stdout).tests}
+
+    bad = {"doctest > for n in (1, 2): print(n)": "failed", "doctest > 1 / 0": "failed"}
+    assert told("-v") == {"doctest > 1 + 1": "passed", **bad}
+    assert told() == bad

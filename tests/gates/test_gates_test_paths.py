@@ -33,3 +33,24 @@ def test_what_a_contract_only_looks_into_is_no_test_of_it(path, line):
 def test_what_a_contract_runs_is_one_whatever_looks_at_it_too(path, line):
     assert is_test_of(path, STEPS, [line])
     assert is_test_of(path, STEPS, ["grep -q x README.md", line])
+
+
+EXAMPLES = b"# Shop\n\n    >>> price(2)\n    6\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "runs"),
+    [
+        ("README.md", "python3 -m doctest README.md", True),
+        ("docs/use.rst", "python -m pytest --doctest-glob='*.rst'", True),
+        ("docs/use.rst", "pytest docs/use.rst", True),
+        ("docs/use.rst", "python -m pytest --doctest-glob='*.md'", False),
+        ("README.md", "python -m doctest docs/use.rst", False),
+        ("README.md", "grep -q doctest README.md && python -m doctest a.rst", False),
+        ("README.md", "wc -l README.md", False),
+        ("shop.py", "python -m doctest shop.py", False),  # it is the product, too
+    ],
+)
+def test_a_text_is_a_test_where_its_examples_are_run(path, line, runs):
+    assert is_test_of(path, EXAMPLES, [line]) is runs
+    assert not is_test_of(path, b"# Shop\n", [line])

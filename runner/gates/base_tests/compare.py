@@ -11,6 +11,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from runner.gates.result_parsers import EXAMPLE
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
@@ -66,6 +67,8 @@ def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> Ran | None:
 
 def key_of(test: str, place: Callable[[str], str] = str) -> str:
     """What stays of a test's id from run to run."""
+    if test.startswith(EXAMPLE):
+        return test  # a number in it is what is asked
     path, colons, inner = test.partition("::")
     if colons:
         # pytest puts a case's parameters in brackets behind the id of its function.

@@ -270,6 +270,7 @@ def _by_exit(line: Check, before: BaseResult, old: BaseResult, now: BaseResult) 
 
 _UNITTEST = regex(r"(?P<start>-m unittest(?:\s+discover)?)(?=\s|\Z)")
 """Its options follow the word `discover`, where that is there."""
+_DOCTEST = regex(r"-m doctest(?=\s|\Z)")
 _QUIET = regex(r"(?<=\s)(?:-q|--quiet)(?=\s|\Z)")
 _PYTEST_ENDS = regex(r"(?<=\s)(?:-x|--exitfirst|--maxfail[= ]\d+)(?=\s|\Z)")
 _SCRIPT_ENDS = regex(r"(?<=\s)(?:-b|--bail(?:[= ]\d+)?)(?=\s|\Z)")
@@ -284,6 +285,8 @@ def make_verbose_command(command: str) -> str:
     line = command
     if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
         line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
+    if not re.search(r"\s-v(?=\s|\Z)", line):
+        line = _DOCTEST.sub(r"\g<0> -v", line)
     if _SCRIPT_TOOL.search(line):
         line = _SCRIPT_ENDS.sub("", line)
     return _PYTEST_ENDS.sub("", line) if "pytest" in line else line
