@@ -335,6 +335,28 @@ def test_a_script_of_checks_is_a_test(tmp_path):
     assert found == [("question", "`TC-001` as it was fails on this code")]
 
 
+TABLE = CASE.replace(
+    "        self.assertEqual(shop.price(2), 6)\n",
+    "        for n, wanted in LIMITS:\n            with self.subTest(n=n):\n"
+    "                self.assertEqual(shop.price(n), wanted)\n",
+).replace("import shop\n", "import shop\nfrom limits import LIMITS\n")
+
+
+@pytest.mark.parametrize("command", [f"{UNITTEST} test_lib", f"{UNITTEST[:-3]} test_lib", PYTEST])
+def test_parts_of_a_test_count_for_the_test(tmp_path, command):
+    """`unittest` names what failed within `subTest` by the test and what it was given."""
+    table = "LIMITS = [(1, 3), (2, 6)]\n"
+    before = {"shop.py": CODE, "test_lib.py": TABLE, "limits.py": table, "test_x.py": TESTS}
+    before |= {"conftest.py": ""}
+    after = before | {"shop.py": BENT, "test_lib.py": TABLE.replace("wanted)", "4 * n)")}
+    found, _ = asked(
+        tmp_path, before, after, f"{command} -k test_lib" if command == PYTEST else command
+    )
+    ((severity, message),) = found
+    assert severity == "question"
+    assert message.endswith("test_price` as it was fails on this code")
+
+
 # --- examples in a text ------------------------------------------------------------------
 
 EXAMPLES = """# Shop

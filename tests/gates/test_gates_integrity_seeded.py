@@ -72,9 +72,42 @@ def test_a_test_that_others_inherit_is_a_test():
     ]
 
 
+CONTRACT = """
+import unittest
+class Contract:
+    def setUp(self):
+        self.shop = self.make()
+    def test_size(self):
+        self.assertEqual(self.shop.size, 1)
+class SmallShopTest(Contract, unittest.TestCase):
+    def make(self):
+        return Shop(1)
+class LargeShopTest(Contract, unittest.TestCase):
+    def make(self):
+        return Shop(9)
+"""
+ONE = """
+import unittest
+class SmallShopTest(unittest.TestCase):
+    def setUp(self):
+        self.shop = Shop(1)
+    def test_size(self):
+        self.assertEqual(self.shop.size, 1)
+"""
+
+
+def test_tests_that_become_those_of_a_class_that_others_inherit_are_there():
+    assert grave(ONE, CONTRACT) == []
+    alone = CONTRACT.replace("(Contract, ", "(")
+    assert grave(ONE, alone) == [
+        "the test SmallShopTest.test_size is gone (1 assertion; line 6 before)"
+    ]
+    assert grave(ONE, edited(("size, 1)", "size, self.shop.size)"), base=CONTRACT)) != []
+
+
 def test_a_class_of_tests_that_is_no_test_case_any_more_is_not_found():
     assert grave(MIXIN, edited(("(unittest.TestCase, ShopMixin)", "(ShopMixin)"), base=MIXIN)) == [
-        "SmallShopTest.test_size is no longer found: its class is no TestCase now"
+        "SmallShopTest.test_size is no longer found: its class is no TestCase now",
     ]
     assert grave(MIXIN, edited(("(unittest.TestCase, ", "(ShopTestCase, "), base=MIXIN)) == []
 

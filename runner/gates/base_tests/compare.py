@@ -28,6 +28,8 @@ _NUMBER = regex(r"\d{3,}")
 """A port, a time, a counter; smaller numbers tell tests apart."""
 _LINE = regex(r"\(line \d+\)")
 """Where a documentation test of Rust stands."""
+_SUBTEST = regex(r"(?P<whole>\w+(?:\.\w+){2,}) [\[(]")
+"""`unittest` names a part of a test by the test's id and what it was given (`subTest`)."""
 _OF_GO = regex(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
 _SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 _IDLE = ("skipped", "xfailed")
@@ -76,6 +78,8 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
     if test.startswith("Test") and " " not in test:
         # A subtest of Go is named behind the slash (`testing`, T.Run).
         return test.partition("/")[0]
+    if (part := _SUBTEST.match(test)) is not None:
+        test = part["whole"]
     if (said := _OF_GO.fullmatch(test)) is not None:
         return said["name"]
     path, within, inner = test.partition(" > ")

@@ -33,16 +33,18 @@ def tests_of(source: str) -> TestFile | None:
         return None
     functions = dict(_functions(tree.body, "", ()))
     helpers, names = _helpers(functions), Names.of(tree)
+    inherited = _inherited(tree)
     tests: dict[str, TestBody] = {}
     for name, (function, outer) in functions.items():
         claims = tuple(follow_names(claims_of(function, helpers), names, names.within(function)))
         found = all(map(_holds_tests, outer))
+        runs = found or all(_holds_tests(one) or one.name in inherited for one in outer)
         # what asserts in a class that is not found itself is a test of those who inherit it
         is_test = function.name.startswith("test") and (found or bool(claims))
         if is_test or claims:
             tests[name] = TestBody(
                 line=function.lineno,
-                code=_code(function) if found else f"# inherited\n{_code(function)}",
+                code=_code(function) if runs else f"# inherited\n{_code(function)}",
                 claims=claims,
                 marks=(*_outer_marks(outer), *marks_of_body(function)),
                 cases=tuple(case for one in (*outer, function) for case in cases_of(one)),
@@ -77,6 +79,19 @@ def _holds_tests(outer: ast.ClassDef) -> bool:
     """Whether tests in a class are found: by its name, or as what may be a `TestCase`."""
     bases = (name_of(base) for base in outer.bases)
     return outer.name.startswith("Test") or any(not _NO_CASE.search(base) for base in bases)
+
+
+def _inherited(tree: ast.Module) -> frozenset[str]:
+    """Classes of the file of which others of it are made that hold tests: theirs are run there."""
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    known: set[str] = set()
+    left = [one for one in classes.values() if _holds_tests(one)]
+    while left:
+        names = {name_of(base) for base in left.pop().bases}
+        new = names & classes.keys() - known
+        known |= new
+        left += (classes[name] for name in new)
+    return frozenset(known)
 
 
 def _outer_marks(outer: tuple[ast.ClassDef, ...]) -> Iterator[tuple[str, int]]:
