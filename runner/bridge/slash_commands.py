@@ -21,6 +21,7 @@ _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _DIGEST = re.compile(r"([0-9a-f]{8,64})(?:\s+(.*))?", re.DOTALL)
 _TASK = re.compile(r"(TASK-\d{1,9})\s+(.*)", re.DOTALL)
 _LONGEST = 4000
+_LONGEST_WORD = 20
 
 
 class Verb(StrEnum):
@@ -31,9 +32,11 @@ class Verb(StrEnum):
     CHANGE = "change"
     RETRY = "retry"
     STOP = "stop"
+    UNKNOWN = ""
+    """A word that is none of these, as a slip of the pen makes it."""
 
 
-_VERBS = frozenset(one.value for one in Verb)
+_VERBS = tuple(one.value for one in Verb if one.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,12 @@ def read_command(comment: Comment) -> SlashCommand | None:
     seen = take_hidden_out(comment.body.replace("\r\n", "\n"))
     # From the first sign on: a command that is quoted (`> /runner …`) is somebody else's word.
     found = _LINE.fullmatch(seen[:_LONGEST].rstrip())
-    if found is None or found[1] not in _VERBS:
+    if found is None:
         return None
+    if found[1] not in _VERBS:
+        words = ", ".join(f"`{one}`" for one in _VERBS)
+        wrong = f"`/runner {found[1][:_LONGEST_WORD]}` is not understood: the words are {words}."
+        return SlashCommand(Verb.UNKNOWN, comment.id, comment.author, wrong=wrong)
     verb, rest = Verb(found[1]), (found[2] or "").strip()
     return _read(verb, comment, display(redact(rest), lines=True).strip())
 

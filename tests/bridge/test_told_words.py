@@ -50,6 +50,23 @@ def test_what_is_handed_over_stands_without_an_older_answer(case):
     assert "The plan was approved by ada." not in case.status
 
 
+@pytest.mark.parametrize("word", ["aprove", "aprove 12345678", "retri", "start"])
+def test_a_word_that_is_none_is_told_with_those_that_are(case, word):
+    case.label().advance()
+    case.say(f"/runner {word}")
+    case.advance()
+    wrong = f"`/runner {word.split()[0]}` is not understood: the words are"
+    assert f"{wrong} `approve`, `reject`, `change`, `retry`, `stop`." in case.status
+    assert case.builder.done.count("build") == 0
+
+
+def test_a_word_that_is_none_by_somebody_without_rights_is_talk(case):
+    case.label().advance()
+    case.say("/runner aprove", "eve")
+    case.advance()
+    assert "not understood" not in case.status
+
+
 def _labels_and_assigned(case):
     paths = [path for _, path, _ in case.server.writes()]
     return [one for one in paths if "/assignees" in one or "/labels" in one]
