@@ -171,11 +171,9 @@ class BuildClone:
             tree_files.remove_tree(os.fsencode(fresh))
         try:
             self._clone_into(fresh)
-        except StoppedError:
+        except (StoppedError, RemoteAwayError):
             raise
         except RunnerError as error:  # a full disk, say: what could not be used may be well again
-            if isinstance(error, RemoteAwayError):
-                raise
             hint = f"what is here from before stays; {error.hint}".rstrip("; ")
             raise RunnerError(
                 error.message,
