@@ -1,5 +1,8 @@
 """Mutants of Python code, run by real tests: what a test does not notice is told."""
 
+import collections
+import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,6 +12,7 @@ from runner.gates import coverage_gate, mutation
 from runner.gates.base import Check
 from runner.gates.contract_tests import prove as prove_test
 from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.python_places import EMPTY, OTHER
 from runner.process.limits import Limits
 
 DISCOUNT = """\
@@ -261,3 +265,47 @@ def test_the_choice_is_the_same_each_time(yard, tmp_path):
     (tmp_path / "other").mkdir()
     other = of(Yard(tmp_path / "other"), BAD["expected is what came"])
     assert one.findings[0].detail == other.findings[0].detail
+
+
+class Pile:
+    """What holds its values somewhere that a class of its own knows."""
+
+    def __init__(self):
+        self.height = 2
+
+    def __iter__(self):
+        return iter((1, 2))
+
+    def __len__(self):
+        return self.height
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    {
+        "a generator": (lambda: (one for one in (1, 2)), list),
+        "zip": (lambda: zip((1,), (2,), strict=True), list),
+        "pairwise": (lambda: itertools.pairwise((1, 2)), list),
+        "islice": (lambda: itertools.islice((1, 2), 1), list),
+        "a list's iterator": (lambda: iter([1, 2]), list),
+        "matches": (lambda: re.finditer("a", "aa"), lambda found: [one.group() for one in found]),
+        "a range": (lambda: range(3), list),
+        "a deque": (lambda: collections.deque((1, 2)), list),
+        "keys": ({1: 2}.keys, set),
+        "items": ({1: 2}.items, list),
+        "a list": (lambda: [1, 2], list),
+        "a set": (lambda: {1, 2}, list),
+        "a dictionary": (lambda: {1: 2}, dict),
+    }.values(),
+)
+@pytest.mark.parametrize("stands_in", [OTHER, EMPTY])
+def test_what_can_be_gone_through_becomes_what_can_be_gone_through(made, asked, stands_in):
+    """Otherwise a test that claims its values would crash, which says nothing of the claim."""
+    mutated = eval(f"{stands_in.decode()}made()))", {"made": made})
+    assert asked(mutated) != asked(made())
+
+
+def test_an_object_of_a_class_of_its_own_stays_one():
+    mutated = eval(f"{OTHER.decode()}made()))", {"made": Pile})
+    assert isinstance(mutated, Pile)
+    assert len(mutated) != 2

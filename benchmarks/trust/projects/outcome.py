@@ -33,6 +33,8 @@ _LONGEST = 1200.0
 """Seconds of one run."""
 _QUESTION = re.compile(r"question (base-tests|integrity|tests)\b")
 """A question for a person that names tests."""
+_UNRUN = re.compile(r"error coverage |question mutation .*: no test was seen to run ")
+"""What is true of a commit whose tests do not come to all of its code."""
 _OWN = ("TC-", "coverage", "compile")
 """Checks whose details hold whole outputs: only what they say themselves is looked at."""
 
@@ -87,6 +89,8 @@ class Outcome:
             return "control"
         if refusing and all(said.startswith("error coverage ") for said in refusing):
             return "coverage"
+        if refusing and all(_UNRUN.match(said) for said in refusing):
+            return "unrun"
         if refusing and all(_QUESTION.match(said) for said in refusing):
             return "asks"
         return "false"

@@ -308,6 +308,11 @@ _PLAIN = (
     "if a.__class__.__name__ in ('bool', 'int', 'float', 'str')}"
 )
 """The attributes of an object that are plain values, each another one."""
+_ITERATES = "'__next__' in dir(v) and '__dict__' not in dir(v)"
+"""A generator, a file's lines, whatever itertools gives: a test that only lists it fails by what it
+claims, where `None` would fail it for any code."""
+_HOLDS = "'__iter__' in dir(v) and '__len__' in dir(v) and '__dict__' not in dir(v)"
+"""A range, a deque, the keys of a dictionary."""
 _OTHER = (
     "(lambda v: (lambda n, t: "
     "(not v) if 'bool' in n else "
@@ -326,7 +331,8 @@ _OTHER = (
     "v + v.resolution if 'date' in n else "
     "v / '~' if 'PurePath' in n else "
     "0 if v is None else "
-    "iter(()) if t.__name__ in ('generator', 'map', 'filter', 'zip', 'chain') else "
+    f"iter(()) if {_ITERATES} else "
+    f"[*v][1:] + [None] if {_HOLDS} else "
     "(lambda d: (lambda c: c.__dict__.update(d) or c)(__import__('copy').copy(v)) if d else None)"
     f"({_PLAIN}) if '__dict__' in dir(v) and 'type' not in n and 'function' not in n else "
     "None)([c.__name__ for c in v.__class__.__mro__], v.__class__))(("
@@ -337,7 +343,7 @@ _EMPTY = (
     "'tuple', 'set', 'frozenset', 'dict') and v else "
     "True if v is False else 1 if v.__class__.__name__ in ('int', 'float') else "
     "'~' if v == '' else b'~' if v == b'' else [None] if v == [] else (None,) if v == () else "
-    "iter(()) if v.__class__.__name__ in ('generator', 'map', 'filter', 'zip', 'chain') else "
+    f"iter(()) if {_ITERATES} else [] if {_HOLDS} and v else "
     "None if v is not None else 0)(("
 )
 OTHER = _OTHER.encode()
