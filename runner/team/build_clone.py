@@ -148,6 +148,8 @@ class BuildClone:
         """
         build = self.build
         if not self.place.is_dir():
+            self._drop_replacement()  # whose worker was killed before it took its place
+            self.kept = max(map(str, self.folder.glob(f"{_KEPT}*")), default="")
             self._clone_into(self.place)
         elif not self._is_usable():
             save()
@@ -166,9 +168,7 @@ class BuildClone:
 
     def _replace(self) -> None:
         """Another clone in this one's place; what only this one has is kept beside it."""
-        fresh = self.folder / _FRESH
-        if fresh.exists():
-            tree_files.remove_tree(os.fsencode(fresh))
+        fresh = self._drop_replacement()
         try:
             self._clone_into(fresh)
         except (StoppedError, RemoteAwayError):
@@ -188,6 +188,13 @@ class BuildClone:
         else:
             tree_files.remove_tree(os.fsencode(self.place))
         fresh.rename(self.place)
+
+    def _drop_replacement(self) -> Path:
+        """Where another clone is made; what a worker that was killed left there goes."""
+        fresh = self.folder / _FRESH
+        if fresh.exists():
+            tree_files.remove_tree(os.fsencode(fresh))
+        return fresh
 
     def _has_more(self) -> bool:
         """Whether the clone that is here has anything that its remote has not, or may have."""

@@ -3,6 +3,7 @@
 import dataclasses
 import fcntl
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -283,6 +284,17 @@ def test_a_clone_that_cannot_be_used_is_kept_with_what_it_alone_has(crew, left, 
     trim_clones(crew.store, left.clone.home, 0, os.environ)
     assert kept.is_dir()
     assert crew.faults == []
+
+
+def test_what_a_worker_left_that_was_killed_while_it_replaced_a_clone(crew, left, monkeypatch):
+    """The clone of before is told of, and of the new one nothing stays beside the next."""
+    monkeypatch.setattr(left, "_run", end_at_once)
+    kept, fresh = (left.clone.folder / name for name in ("kept-1", "replacement"))
+    shutil.copytree(left.clone.place, fresh)
+    left.clone.place.rename(kept)
+    left.go()
+    assert (kept.is_dir(), fresh.exists()) == (True, False)
+    assert crew.told(left.mine, "clone.completed")["kept"] == str(kept)
 
 
 def test_a_clone_that_cannot_be_used_goes_where_its_remote_has_all_of_it(crew, left, monkeypatch):
