@@ -41,6 +41,7 @@ _ENDING = regex(r"(?:\.[\w-]+)*\.(?:py|pyc|so|pyd)\Z")
 _SETS = regex(r"(?P<name>PYTHONPATH|PATH)\+?=(?P<value>.*)", re.DOTALL)
 _SEARCHED = regex(r"^\s*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
 _CONFIGURATIONS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
+_METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _LINK = 0o120000
 
 
@@ -83,9 +84,17 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 def _make_finding(change: Change, bench: GateContext, tool: str) -> Finding:
     """A new one refuses whoever wrote it; one that was there may be edited, if a person says so."""
-    edited = Severity.WARNING if bench.by_person else Severity.QUESTION
+    meant = bench.by_person or _is_called(tool, bench)
+    edited = Severity.WARNING if meant else Severity.QUESTION
     added = bench.before(change.path) is None
     return _finding(change.path, tool, Severity.ERROR if added else edited)
+
+
+def _is_called(tool: str, bench: GateContext) -> bool:
+    """Whether the project itself is that tool, by its metadata before the change."""
+    said = rf"^\s*name\s*=\s*[\"']?{re.escape(tool)}[\"']?\s*,?\s*$"
+    texts = ((bench.before(name) or b"").decode("utf-8", "replace") for name in _METADATA)
+    return any(re.search(said, text, re.MULTILINE) for text in texts)
 
 
 def _finding(path: str, tool: str, severity: Severity) -> Finding:

@@ -33,3 +33,8 @@ def tests_in(path: str, content: bytes) -> frozenset[str]:
         if found
         else frozenset()
     )
+
+
+def is_benchmark(name: str, path: str) -> bool:
+    """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
+    return path.endswith("_test.go") and name.startswith("Benchmark")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
-from runner.gates.test_bodies import is_read, read_tests
+from runner.gates.test_bodies import is_benchmark, is_read, read_tests
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -87,12 +87,11 @@ def _new_names(change: Change, bench: GateContext) -> dict[str, int]:
     if now is None:
         return {}
     known = {body.code for body in was.tests.values()} if was else set()
-    # Benchmarks run only where `-bench` asks for them (go help testflag).
     return {
         name: body.line
         for name, body in now.tests.items()
         if (body.is_test or _NAMED.match(name))
-        and not (body.marks or name.startswith("Benchmark") or body.code in known)
+        and not (body.marks or is_benchmark(name, change.path) or body.code in known)
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -29,6 +30,9 @@ ORIGIN = "origin"
 """What a clone calls where it came from."""
 _SECONDS = 1800.0
 _APART = "new-"
+_SWITCHING = "runner-switching"
+"""In git's folder, while a branch is checked out for the first time: to which commit."""
+_LOCKS = ("index.lock", "HEAD.lock")
 BEGAN = "refs/runner/began"
 """Where the branch was as it was switched to, if everything there was the base's."""
 
@@ -72,12 +76,14 @@ def switch_branch(
 ) -> None:
     """Be on a branch of the remote, which is made on the tip of `base` where it is not there.
 
-    A branch that is checked out already stays as it is. Raises RunnerError, exit 6 where the
+    A branch that is checked out already stays as it is. Where a kill cut this off, what it left is
+    made whole first: nobody has worked in the clone before. Raises RunnerError, exit 6 where the
     remote refuses it.
     """
     ref = f"refs/heads/{branch}"
     if repository.find_head().ref == ref:
         return
+    note = repository.folders.git / _SWITCHING
     with Remote(repository, ORIGIN, environ) as remote:
         tip = remote.read(ref).get(ref)
         if tip is None:
@@ -94,7 +100,17 @@ def switch_branch(
         began = f"refs/remotes/{ORIGIN}/{base}"
         if repository.git.ask("merge-base", "--is-ancestor", tip, began).exit == 0:
             repository.git.run("update-ref", BEGAN, tip)
-        git.run(*quiet, "checkout", "--quiet", "--no-track", "-B", branch, tip)
+        checkout = (*quiet, "checkout", "--quiet", "--no-track")
+        if note.exists():
+            # It writes the files first and HEAD last, so what is in its way may be its own.
+            for left in (*_LOCKS, f"{ref}.lock"):
+                effects.unlink(repository.folders.git / left)
+            for to in (note.read_text("ascii"), tip):
+                if git.ask(*checkout, "--force", "-B", branch, to).exit == 0:
+                    break
+        effects.write_file(note, tip.encode())
+        git.run(*checkout, "-B", branch, tip)
+        effects.unlink(note)
 
 
 def make_refusal(what: str, said: str) -> RunnerError:
@@ -159,6 +175,8 @@ def _tell(repository: Repository, box: Path, environ: Mapping[str, str]) -> dict
 
 _MIRROR = ".git"
 _PAUSE = 0.2
+_ROOM = 1 << 20
+"""Bytes that a disk has to take before anything is cloned to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +270,25 @@ def _find_last_use(mirror: Path) -> float:
         return mirror.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def find_lack(*folders: Path, is_written: bool = False) -> OSError | None:
+    """Why the disk of one of these folders takes nothing more; None where it does.
+
+    With `is_written` that is tried: git says in many words that it could not, and not always why.
+    """
+    for folder in folders:
+        probe = folder / f".room-{os.getpid()}"
+        try:
+            effects.make_folder(folder, mode=0o700)
+            if shutil.disk_usage(folder).free < _ROOM:
+                return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+            if is_written:
+                effects.write_file(probe, bytes(_ROOM), mode=0o600)
+                effects.unlink(probe)
+        except OSError as error:
+            return error
+    return None
 
 
 def measure_folder(folder: Path) -> int:

@@ -328,6 +328,7 @@ def _name_packages() -> None:
 
 _OF_THE_DISK = (
     ("No space left on device", errno.ENOSPC),
+    ("Out of diskspace", errno.ENOSPC),  # csum-file.c, of a short write
     ("Disk quota exceeded", errno.EDQUOT),
     ("Input/output error", errno.EIO),
 )

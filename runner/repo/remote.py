@@ -42,6 +42,10 @@ _REJECTED = regex(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
+AWAY = "does not answer"
+"""What is said of a remote that gave no answer, by its name."""
+
+
 class RemoteAwayError(RunnerError):
     """The remote gave no answer: what it has is not known."""
 
@@ -246,7 +250,7 @@ class Remote:
 
     def _make_away_error(self, answer: Answer) -> RemoteAwayError:
         return RemoteAwayError(
-            f"{self.name} does not answer",
+            f"{self.name} {AWAY}",
             detail=_words_of(answer),
             hint=f"look at the address and your login: git ls-remote {self.name}",
             code=ExitCode.USAGE,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_language
@@ -56,16 +58,18 @@ class Hit:
 
 
 def scan_content(
-    content: bytes, path: str, *, allowed: AllowList | None = None
+    content: bytes, path: str, *, allowed: AllowList | None = None, before: bytes | None = None
 ) -> tuple[Finding, ...]:
     """What of `content`, or of its own `path`, looks like a secret; empty when nothing does.
 
-    A scan that could not be done is a finding that refuses. Takes time linear in the size.
+    What stood in the file `before` as often is told and refuses nothing: the change did not bring
+    it, and the history has it. A scan that could not be done is a finding that refuses. Takes time
+    linear in the size.
     """
     from runner.secrets.redact import redact
 
     shown = redact(path)  # a finding must not repeat what the file's name gives away
-    return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed))
+    return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed, before))
 
 
 def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
@@ -98,7 +102,9 @@ def _scan_name(path: str, shown: str, allowed: AllowList | None) -> tuple[Findin
     )  # fmt: skip
 
 
-def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding, ...]:
+def _scan(
+    content: bytes, path: str, allowed: AllowList | None, before: bytes | None = None
+) -> tuple[Finding, ...]:
     from runner.secrets.detect_secrets import SecondOpinionError, second_opinion
     from runner.secrets.find import utf8
 
@@ -114,7 +120,26 @@ def _scan(content: bytes, path: str, allowed: AllowList | None) -> tuple[Finding
         failed = (_make_failure(str(error), path),)
     found = _in_order(own, text, others)
     kept = [hit for hit in found if not (allowed and allowed.match(hit.value))]
+    if before and any(hit.severity is Severity.ERROR for hit in kept):
+        kept = _lower_known(kept, before, path)
     return (*_make_findings(kept, text, path), *failed)
+
+
+def _lower_known(found: list[Hit], before: bytes, path: str) -> list[Hit]:
+    """The same, where what the file held before, as often, only warns."""
+    from runner.secrets.detect_secrets import SecondOpinionError
+
+    try:
+        left = Counter(hit.value for hit in hits(before, path))
+    except SecondOpinionError:  # what it held is not known
+        return found
+    lowered: list[Hit] = []
+    for hit in found:
+        if left[hit.value] and hit.severity is Severity.ERROR:
+            hit = replace(hit, title=f"{hit.title}, as before", severity=Severity.WARNING)  # noqa: PLW2901
+        left[hit.value] -= 1
+        lowered.append(hit)
+    return lowered
 
 
 def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:

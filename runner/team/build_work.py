@@ -16,7 +16,9 @@ from runner.app.answer.shown_digest import require_shown
 from runner.errors import ExitCode, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
-from runner.repo.remote import RemoteAwayError
+from runner.repo.clone import ORIGIN, find_lack
+from runner.repo.git import disk_error
+from runner.repo.remote import AWAY, RemoteAwayError
 from runner.team.budget_share import FREE, Share
 from runner.team.build_claim import (
     LostClaimError,
@@ -131,11 +133,18 @@ class BuildWork:
         except RunnerError as error:
             if why := self._find_stop():
                 return why
+            if lack := self._find_lack(f"{error.message} {error.detail}"):
+                return self._put_off(lack)  # another machine may well build it
             where = f" ({error.where})" if error.where else ""
             said = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
             if error.code is ExitCode.CONFLICT or isinstance(error, RemoteAwayError):
                 return self._put_off(said)
             return WorkEnd("FAILED", shorten(said))
+
+    def _find_lack(self, said: str) -> str:
+        """Whether it is this machine's disk that failed, by what git said and by trying."""
+        home, copies = self.clone.home, self.clone.cache.folder
+        return str(disk_error(said, home) or find_lack(home, copies, is_written=True) or "")
 
     def _note(self, kind: str, fields: Mapping[str, object] | None = None, **row: object) -> None:
         self._insist(lambda: note_mine(self.store, self.mine, kind, fields, **row))
@@ -224,6 +233,8 @@ class BuildWork:
             case _ if ran.code in _ANSWERED and (waits := ", ".join(self.clone.list_waiting())):
                 return WorkEnd("PENDING", f"{waits} waits for a person", waits, ending="waits")
             case ExitCode.CONFLICT:
+                return self._put_off(ran.said)
+            case _ if f"{ORIGIN} {AWAY}" in ran.said:  # it did when the clone was made
                 return self._put_off(ran.said)
             case ExitCode.STOPPED if self._share.is_used:
                 return WorkEnd("PENDING", str(self._share))

@@ -16,7 +16,7 @@ from runner.config.paths import Places
 from runner.config.sizes import bytes_of
 from runner.errors import RunnerError
 from runner.process.sandbox import explain_opening
-from runner.repo.clone import CloneCache
+from runner.repo.clone import CloneCache, find_lack
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
 from runner.team.build_claim import Claimer, claim_build
@@ -66,10 +66,13 @@ class TeamWorker:
     def serve(self) -> None:
         """Work until there is nothing more to do, or it is ended.
 
-        Raises StoreAwayError where the store is away from the beginning.
+        Raises StoreAwayError where the store is away from the beginning, and OSError where the disk
+        is full and nobody waits.
         """
         require_sandbox(self.settings)
-        mine = self._claim()
+        if (lack := self._find_lack()) and (self.asked.once or self.asked.until_idle):
+            raise lack
+        mine = None if lack else self._claim()
         with Doorbell(self.store, self.rung):
             while True:
                 if mine is not None:
@@ -91,17 +94,34 @@ class TeamWorker:
         return claim_build(self.store, self.me, self._tell_of_lost)
 
     def _claim_later(self) -> QueuedBuild | None:
-        """The next build, once the store answers; None where it is to end before."""
-        said = False
+        """The next build, once the store answers and the disk takes it; None where it ends before.
+
+        A worker that took builds which it cannot clone would keep them from those that can.
+        """
+        said = ""
         while not self.over.is_set():
             try:
-                return self._claim()
+                if (lack := self._find_lack()) is None:
+                    return self._claim()
+                why = f"the disk takes nothing more ({lack}); no new build until it does"
             except StoreAwayError as error:
-                if not said:
-                    self.tell(f"{error.message} ({error.detail}); no new build until it does")
-                said = True
-                self._wait(_AWAY)
+                why = f"{error.message} ({error.detail}); no new build until it does"
+            if why != said:
+                self.tell(why)
+            said = why
+            self._wait(_AWAY)
         return None
+
+    def _find_lack(self) -> OSError | None:
+        return find_lack(self._builds, self._copies)
+
+    @property
+    def _builds(self) -> Path:
+        return Places.of(self.environ).state / "team" / "builds"
+
+    @property
+    def _copies(self) -> Path:
+        return Places.of(self.environ).cache / "team" / "repositories"
 
     def _wait(self, seconds: float) -> None:
         self.rung.wait(seconds)
@@ -115,12 +135,8 @@ class TeamWorker:
 
     def _work(self, mine: QueuedBuild) -> None:
         self.tell(f"{mine.short}: {mine.repository}, {mine.branch}, attempt {mine.attempts}")
-        places = Places.of(self.environ)
-        cache = CloneCache(
-            places.cache / "team" / "repositories", bytes_of(self.settings.worker_cache) or 0
-        )
-        permitted = self.settings.worker_credentials
-        home = places.state / "team" / "builds"
+        cache = CloneCache(self._copies, bytes_of(self.settings.worker_cache) or 0)
+        permitted, home = self.settings.worker_credentials, self._builds
         folders = self.settings.worker_folders
         clone = BuildClone(mine, home, cache, self.environ, permitted, folders)
         work = BuildWork(

@@ -244,7 +244,10 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
 
 
 def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tuple[Finding, ...]:
-    found = scan.scan_content(change.content or b"", change.path, allowed=rules.allowed)
+    before = bench.before(change.path)
+    found = scan.scan_content(
+        change.content or b"", change.path, allowed=rules.allowed, before=before
+    )
     return (*found, *_find_declared_secrets(change, bench)) if bench.secrets else found
 
 

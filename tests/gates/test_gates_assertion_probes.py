@@ -185,3 +185,16 @@ def test_probes_leave_statements_without_semicolons_and_chains_as_they_are():
 def test_what_stands_below_no_condition_in_go_is_not_to_be_reached():
     text = 'package a\n\nimport "testing"\n\nfunc TestA(t *testing.T) {\n\tt.Fatal("never")\n}\n'
     assert put_in_go("a_test.go", text, "1") is None
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
+def test_what_only_a_benchmark_claims_is_left_alone(tmp_path):
+    """It runs where `-bench` asks for it, and no test contract does."""
+    test = "func TestA(t *testing.T) {\n\tif Price(1) != 2 {\n\t\tt.Error(1)\n\t}\n}\n\n"
+    slow = (
+        "func BenchmarkA(b *testing.B) {\n\tfor i := 0; i < b.N; i++ {\n"
+        "\t\tif Price(1) != 2 {\n\t\t\tb.Fatal(1)\n\t\t}\n\t}\n}\n"
+    )
+    (tmp_path / "tree").mkdir(exist_ok=True)
+    found = look(tmp_path, GO, GO_HEAD + test + slow, "go test .")
+    assert found == ()

@@ -11,7 +11,7 @@ from runner.gates.mutation.mutants import Mutant, Subject
 from runner.gates.mutation.run_mutants import Ends, claims
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import again, functions_in, tokens
-from runner.model import Severity
+from runner.model import Proof, Severity, Verdict
 
 ROMAN = """\
 def roman(value):
@@ -105,7 +105,7 @@ def test_good_tests_pass_strictly(yard):
     assert strictly(yard, GOOD) == []
 
 
-def test_a_test_that_notices_one_kind_of_many_is_a_question(yard):
+def test_a_test_that_notices_one_kind_of_many_is_warned_of(yard):
     shop = """\
 def distance(one, other):
     sign = 1
@@ -124,7 +124,7 @@ def test_it():
     assert -9 <= shop.distance(110, 120) <= 9
 """
     (found,) = strictly(yard, tests, shop)
-    assert found[0] == "question"
+    assert found[0] == "warning"
     assert found[1].startswith("tests notice little of what distance does")
 
 
@@ -170,6 +170,7 @@ def test_taxed():
 def test_what_there_was_no_time_for_is_a_question_with_strict(yard, monkeypatch):
     monkeypatch.setattr(survivors, "_STRICT_SECONDS", 0.0)
     monkeypatch.setattr(survivors, "_STRICT_SHARE", 0.0)
+    monkeypatch.setattr(survivors, "_STRICT_LONGEST", 0.0)
     ((severity, message),) = strictly(yard, GOOD)
     assert severity == "question"
     assert message == "mutants of 0 of 1 functions were tried: the time for it was over"
@@ -419,3 +420,84 @@ def test_a_line_of_a_function_that_no_test_ran_before_either_is_not_asked_about(
     yard.write("test_shop.py", GOOD + COLLECTED)
     found = [one.message for one in noticed(yard, mutation="strict").findings]
     assert not [message for message in found if "no test was seen to run" in message], found
+
+
+def test_a_function_whose_every_mutant_breaks_its_tests_is_warned_of(yard):
+    """Another result breaks them, too, so something uses it: a smoke test would not notice that."""
+    shop = """\
+import sys
+
+def state(name):
+    return f"std{name}"
+
+def stream(name):
+    return getattr(sys, state(name))
+"""
+    tests = """\
+import sys
+import shop
+def test_it():
+    assert shop.stream("out") is sys.stdout
+    assert shop.stream("err") is sys.stderr
+"""
+    found = [one for one in strictly(yard, tests, shop) if " state " in one[1]]
+    assert [one[0] for one in found] == ["warning"] * len(found) != []
+
+
+@pytest.mark.parametrize(
+    ("ends", "used"),
+    [
+        ({"returned value": C, "call": C, "constant": C}, True),
+        ({"returned value": C, "call": S, "constant": C}, False),
+        ({"argument": C, "call": C, "constant": C}, False),
+    ],
+)
+def test_a_result_is_used_where_another_one_crashes_and_nothing_survives(ends, used):
+    weighing = Weighing(strict=True)
+    for at, (kind, end) in enumerate(ends.items()):
+        weighing.add(Mutant("a", "f", kind, 1, at, at + 1, b""), end)
+    assert weighing.is_used is used
+
+
+RANGE = """\
+def covers(self, other):
+    self.require(other)
+    return self.to_range().covers(other.to_range())
+
+
+def misses(self, other):
+    self.require(other)
+    return self.to_range().misses(other.to_range())
+"""
+RECURSIVE = """\
+def covers(self, other):
+    self.require(other)
+    return other if not other else self.covers(other.to_range())
+
+
+def misses(self, other):
+    self.require(other)
+    return other if not other else self.misses(other.to_range())
+"""
+
+
+@pytest.mark.parametrize(("shop", "alike"), [(RANGE, False), (RECURSIVE, True)])
+def test_what_asks_another_object_by_its_own_name_is_no_copy_of_its_neighbour(shop, alike):
+    one, other = functions_in("a.py", shop.encode())
+    bodies = [tokens(each.body, "a.py", frozenset({each.name})) for each in (one, other)]
+    assert (min(again(*bodies), again(*reversed(bodies))) >= 0.75) is alike
+
+
+def test_strict_has_the_time_that_its_functions_take(monkeypatch):
+    monkeypatch.setattr(survivors, "_LEAST_SECONDS", 2.0)
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 60.0)
+    proofs = [a_proof("TC-001", 5.0), a_proof("TC-002", 9.0)]
+    assert survivors.find_seconds(proofs, 8, strict=False) == 10.0
+    assert survivors.find_seconds(proofs, 1, strict=True) == 60.0
+    assert survivors.find_seconds(proofs, 20, strict=True) == 4 * 5.0 * 20
+    assert survivors.find_seconds(proofs, 900, strict=True) == 600.0
+
+
+def a_proof(name, seconds):
+    said = (name, "test", "true", Verdict.PASS, 0)
+    return Proof(*said, seconds=seconds, output="sha256:0")

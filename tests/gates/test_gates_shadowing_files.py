@@ -95,3 +95,28 @@ def test_a_person_is_only_warned_of_an_edit_and_may_not_add_one_either(tmp_path)
     for before, severity in ((old, "warning"), ({}, "error")):
         found = told(tmp_path, "python -m pytest", before, new, by_person=True)
         assert [said for said, _ in found] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "severity"),
+    {
+        "its project": ("pyproject.toml", '[project]\nname = "pluggy"\n', "warning"),
+        "by setup.cfg": ("setup.cfg", "[metadata]\nname = pluggy\n", "warning"),
+        "another one": ("pyproject.toml", '[project]\nname = "pluggy-shop"\n', "question"),
+    }.values(),
+)
+def test_the_project_of_a_test_tool_may_edit_it(tmp_path, path, text, severity):
+    old = {"src/pluggy/__init__.py": "x = 1\n", path: text}
+    new = old | {"src/pluggy/__init__.py": "x = 2\n"}
+    found = told(tmp_path, "PYTHONPATH=src python -m pytest -q", old, new)
+    assert [said for said, _ in found] == [severity]
+
+
+def test_a_change_cannot_call_itself_a_test_tool(tmp_path):
+    old = {"src/pluggy/__init__.py": "x = 1\n", "pyproject.toml": '[project]\nname = "shop"\n'}
+    new = {
+        "src/pluggy/__init__.py": "x = 2\n",
+        "pyproject.toml": '[project]\nname = "pluggy"\n',
+    }
+    found = told(tmp_path, "PYTHONPATH=src python -m pytest -q", old, new)
+    assert "question" in [said for said, _ in found]

@@ -306,3 +306,32 @@ def test_a_chosen_password_is_refused_where_its_place_says_what_it_is(line, valu
 )  # fmt: skip
 def test_a_word_a_label_and_a_hole_are_no_password(value):
     assert not refused(f'password = "{value}"\n')
+
+
+HELD = f'key = "{KEY}"\n'.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "refuses"),
+    {
+        "moved down": (b"import os\n" + HELD, False),
+        "its other name": (HELD.replace(b"key", b"token"), False),
+        "a second place": (HELD + HELD.replace(b"key", b"other"), True),
+        "another one": (HELD.replace(KEY[-4:].encode(), KEY[:4].encode()), True),
+        "one more of another kind": (HELD + f'b = "{OPENAI}"\n'.encode(), True),
+    }.values(),
+)
+def test_what_a_file_held_before_as_often_is_told_and_refuses_nothing(content, refuses):
+    """The change did not bring it, and the history has it."""
+    found = scan_content(content, "src/app.py", before=HELD)
+    assert any(one.refuses for one in found) is refuses
+    assert all(one.refuses for one in found if not one.message.endswith(", as before"))
+    assert found
+
+
+def test_what_a_file_held_before_is_no_excuse_where_it_cannot_be_read(monkeypatch):
+    def fail(*_):
+        raise SecondOpinionError("away")
+
+    monkeypatch.setattr("runner.secrets.detect_secrets.second_opinion", fail)
+    assert any(one.refuses for one in scan_content(HELD, "src/app.py", before=HELD))

@@ -21,6 +21,7 @@ from runner.journal.events import AttemptFinished, ModeSwitched, Record
 from runner.model import Ending, Usage
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
+from runner.repo.remote import OwnGit
 from runner.team import build_clone, worker_round
 from runner.team.build_claim import Claimer, claim_build
 from runner.team.build_clone import BuildClone, trim_clones
@@ -363,3 +364,150 @@ def test_a_run_whose_remote_is_away_at_its_end_has_not_failed(crew, work, monkey
     end = work.go()
     assert (end.state, end.after > 0, "does not answer" in end.note) == ("PENDING", True, True)
     assert crew.faults == []
+
+
+def cut_off(clone, monkeypatch):
+    """Have a kill come while the branch of a new clone is checked out."""
+    git = OwnGit.run
+
+    def run(self, *words, **more):
+        if "checkout" not in words:
+            return git(self, *words, **more)
+        (clone.place / ".git/index.lock").write_bytes(b"")
+        (clone.place / "made").mkdir()
+        (clone.place / "made/001").write_text("hal")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as cut:
+        cut.setattr(OwnGit, "run", run)
+        clone.open()
+        clone.prepare(keep_nothing)
+        with pytest.raises(KeyboardInterrupt):
+            clone.go_to_branch()
+        clone.close()
+
+
+def test_a_clone_whose_branch_was_being_checked_out_goes_on(crew, work, monkeypatch):
+    """Its files are written first and HEAD last: what is in git's way then is git's own."""
+    other = BuildClone(
+        work.mine, crew.folder / "other", work.clone.cache, os.environ, (), (str(crew.folder),)
+    )
+    other.open()
+    other.prepare(keep_nothing)
+    other.go_to_branch()
+    git = ["git", "-C", str(other.place)]
+    (other.place / "made").mkdir()
+    (other.place / "made/001").write_text("half and more\n")
+    for words in (["add", "-A"], ["commit", "-qm", "landed"], ["push", "-q", "origin", "HEAD"]):
+        subprocess.run([*git, *words], check=True)
+    other.close()
+    cut_off(work.clone, monkeypatch)
+    work.clone.open()
+    work.clone.prepare(keep_nothing)
+    assert work.clone.go_to_branch() == work.clone.find_tip()
+    assert (work.clone.place / "made/001").read_text() == "half and more\n"
+    said = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=work.clone.place, capture_output=True, check=True
+    )
+    assert said.stdout == b""
+    assert not list((work.clone.place / ".git").glob("*.lock"))
+    assert not (work.clone.place / ".git/runner-switching").exists()
+    work.clone.close()
+
+
+def fill(monkeypatch):
+    usage = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(folder)._replace(free=0))
+
+
+@pytest.mark.parametrize(
+    ("detail", "is_full"),
+    [
+        ("fatal: could not set 'core.filemode' to 'true'", True),
+        ("fatal: sha1 file 'x' write error. Out of diskspace", False),
+        ("error: unable to write symref for HEAD: No space left on device", False),
+    ],
+)
+def test_a_build_that_a_full_disk_cannot_take_is_left_to_others(work, monkeypatch, detail, is_full):
+    def fail(*_):
+        raise RunnerError("this repository cannot be copied", detail=detail)
+
+    monkeypatch.setattr(CloneCache, "clone", fail)
+    if is_full:
+        fill(monkeypatch)
+    end = work.go()
+    assert (end.state, end.after > 0) == ("PENDING", True)
+    assert "No space left" in end.note or "Out of diskspace" in end.note
+
+
+def test_a_clone_that_fails_for_itself_fails_its_build(work, monkeypatch):
+    def fail(*_):
+        raise RunnerError("this repository cannot be copied", detail="fatal: no such branch")
+
+    monkeypatch.setattr(CloneCache, "clone", fail)
+    assert work.go().state == "FAILED"
+
+
+def test_a_worker_whose_disk_is_full_claims_nothing_until_it_has_room(crew, monkeypatch):
+    """Others can build what it would only keep from them."""
+    build = crew.queue(crew.repository("shop", a_step(1)))
+    usage, told = shutil.disk_usage, []
+    free = iter([0, 0])
+    monkeypatch.setattr(worker_round, "_AWAY", 0.1)
+
+    def look(folder):
+        told_free = next(free, None)
+        return usage(folder) if told_free is None else usage(folder)._replace(free=told_free)
+
+    monkeypatch.setattr(shutil, "disk_usage", look)
+    environ = {
+        **os.environ,
+        "XDG_STATE_HOME": str(crew.folder / "state"),
+        "XDG_CACHE_HOME": str(crew.folder / "cache"),
+    }
+    worker = TeamWorker(
+        crew.store, Settings(), environ, WorkerRequest(), told.append, lambda *_: None
+    )
+
+    def claim(*_):
+        assert next(free, "room") == "room"
+        worker.end()
+
+    monkeypatch.setattr(worker_round, "claim_build", claim)
+    worker.serve()
+    assert [one for one in told if "takes nothing more" in one] == told[:1] != []
+    assert crew.build(build).state == "PENDING"
+
+
+@pytest.mark.parametrize("words", [{"once": True}, {"until_idle": True}])
+def test_a_worker_that_waits_for_nothing_ends_where_its_disk_is_full(crew, monkeypatch, words):
+    fill(monkeypatch)
+    environ = {**os.environ, "XDG_STATE_HOME": str(crew.folder / "state")}
+    environ["XDG_CACHE_HOME"] = str(crew.folder / "cache")
+    worker = TeamWorker(
+        crew.store, Settings(), environ, WorkerRequest(**words), print, lambda *_: None
+    )
+    with pytest.raises(OSError, match="No space left"):
+        worker.serve()
+
+
+def test_a_remote_that_goes_away_in_the_middle_of_a_run_puts_the_build_off(crew, monkeypatch):
+    build = crew.queue(crew.repository("shop", a_step(1)))
+    mine = claim_build(crew.store, Claimer("ada@here/1", "here"))
+    cache = CloneCache(crew.folder / "cache", 1e9)
+    clone = BuildClone(mine, crew.folder / "builds", cache, os.environ, (), (str(crew.folder),))
+    work = BuildWork(
+        *(crew.store, mine, clone, Settings(lease_seconds=1.0), threading.Event()),
+        *(lambda: False, lambda _: None),
+    )
+    prepare = work._prepare
+
+    def prepare_and_go():
+        prepare()
+        take_away(work)
+
+    monkeypatch.setattr(work, "_prepare", prepare_and_go)
+    end = work.go()
+    assert (end.state, end.after > 0) == ("PENDING", True), end
+    assert "origin does not answer" in end.note
+    assert crew.build(build).state == "PENDING"

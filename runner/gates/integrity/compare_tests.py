@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.integrity import configuration
 from runner.gates.integrity.weaknesses import Weakness, weaknesses
-from runner.gates.test_bodies import is_read, read_tests
+from runner.gates.test_bodies import is_benchmark, is_read, read_tests
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.languages.base import CONSTANT
 from runner.languages.registry import code_language
@@ -175,6 +175,8 @@ def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[W
     if now is None or was is None:
         return
     for name, body in _new_tests(was, now):
+        if is_benchmark(name, change.path):
+            continue
         if any(claim.speaks for claim in body.claims) or body.helped:
             for claim in body.claims:
                 if claim.strength == CONSTANT and re.search(r"\blambda\b| or ", claim.text):

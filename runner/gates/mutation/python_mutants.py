@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.gates.mutation.python_places import Edit
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-_SHOWING = frozenset({"__repr__", "__str__", "__rich_repr__", "__format__", "__del__"})
+_SHOWING = frozenset({"__repr__", "__str__", "__rich_repr__", "__format__", "__dir__", "__del__"})
 """Methods whose words are for people."""
 _TYPING = frozenset({"overload", "abstractmethod"})
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)

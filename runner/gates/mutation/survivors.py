@@ -22,7 +22,7 @@ from runner.model import Finding, Proof, Severity, Verdict, digest_of
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from runner.gates.base import GateContext
 
@@ -32,7 +32,9 @@ _LEAST_RUNS, _MOST_SECONDS = UNNOTICED + 1.0, 10.0
 """What one function's answer takes, in runs of the quickest contract, and where that ends: a test
 program that takes a second to start would leave every function unknown otherwise."""
 _STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
-"""With `strict` a function that was not looked at could be one that nothing notices."""
+_STRICT_LONGEST = 600.0
+"""With `strict` a function that was not looked at could be one that nothing notices: so many runs
+for each of them, as far as this reaches."""
 _DOUBT = 2
 """Kinds that survive, while none is noticed, that are told although it was cut short."""
 _LONGEST = 120
@@ -67,12 +69,8 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     copied = (*_copied(check, bench, own, strict=strict), *_unread(check, bench, strict=strict))
     if not subjects and not strict:
         return Proved(None, copied)
-    spent = sum(one.seconds for one in bench.proofs)
-    least, share = (_STRICT_SECONDS, _STRICT_SHARE) if strict else (_LEAST_SECONDS, _SHARE)
-    once = min((one.seconds for one in bench.proofs if one.kind == "test"), default=0.0)
-    if not strict:
-        least = max(least, min(_LEAST_RUNS * once, _MOST_SECONDS))
-    laboratory = MutantRunner(bench, executions, max(least, share * spent))
+    seconds = find_seconds(bench.proofs, len(subjects), strict=strict)
+    laboratory = MutantRunner(bench, executions, seconds)
     looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, strict=strict)
     severity = Severity.ERROR if strict else Severity.WARNING
     told = tuple(
@@ -87,6 +85,15 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     proof = _proof(looked, laboratory, len(subjects), strict=strict)
     short = tuple(_cut_short(check, bench, looked, subjects, strict=strict))
     return Proved(proof, (*told, *copied, *asked, *short))
+
+
+def find_seconds(proofs: Sequence[Proof], functions: int, *, strict: bool) -> float:
+    """How long the mutants of so many functions may take of a processor."""
+    least, share = (_STRICT_SECONDS, _STRICT_SHARE) if strict else (_LEAST_SECONDS, _SHARE)
+    once = min((one.seconds for one in proofs if one.kind == "test"), default=0.0)
+    runs = _LEAST_RUNS * once * (functions if strict else 1)
+    least = max(least, min(runs, _STRICT_LONGEST if strict else _MOST_SECONDS))
+    return max(least, share * sum(one.seconds for one in proofs))
 
 
 def _copied(
@@ -242,7 +249,7 @@ def _asked(
             subject,
             weighing,
             bench,
-            Severity.QUESTION,
+            Severity.WARNING,
             f"tests notice little of what {subject.name} does: mutants of one kind are noticed"
             f" ({kinds}), those of more are not"
             if len(weighing.noticed) == 1
@@ -260,7 +267,7 @@ def _asked(
             f"{crashed if subject.can_be_judged else few}",
             path=subject.path,
             line=subject.line,
-            severity=Severity.QUESTION,
+            severity=Severity.WARNING if weighing.is_used else Severity.QUESTION,
             hint=_HINT,
         )
     for path, lines in sorted(own.items()):

@@ -112,6 +112,11 @@ class Weighing:
         return bool(self._fine) or len(self._passed) >= UNNOTICED
 
     @property
+    def is_used(self) -> bool:
+        """Whether every mutant broke its tests, another result among them: something uses it."""
+        return not self.survived and _RESULT in self.crashed
+
+    @property
     def survivors(self) -> tuple[Mutant, ...]:
         """One of each kind that no test noticed."""
         return tuple(self.survived[kind][0] for kind in self.survived if kind in self._passed)

@@ -37,6 +37,8 @@ _TEXT = (
 )
 _PYTHON = re.compile(r"#[^\n]*" + _TEXT, re.DOTALL)
 _BRACES = re.compile(r"//[^\n]*|/\*.*?\*/" + _TEXT, re.DOTALL)
+_CHAIN = re.compile(r"(?:[)\]]|\.\s*\w+)\s*\.\s*\Z")
+_NEAR = 80
 _DEFINED = re.compile(r"\b(?:def|function|func|fn)\s+(\w+)")
 _WORDS = """
 if else elif for while return in not and or is lambda yield from await async try except finally
@@ -58,7 +60,8 @@ def tokens(text: str, path: str, own: frozenset[str] = frozenset()) -> list[str]
             case "name" if word in _DECLARED:
                 continue
             case "name" if word not in _KEPT and (
-                word in own or not _is_named(text, match.start(), match.end())
+                (word in own and not _is_handed_on(text, match.start()))
+                or not _is_named(text, match.start(), match.end())
             ):
                 found.append("_")
             case "text":
@@ -73,6 +76,11 @@ def tokens(text: str, path: str, own: frozenset[str] = frozenset()) -> list[str]
 def _is_named(text: str, start: int, end: int) -> bool:
     """Whether a name is what it is everywhere: an attribute, or what is called."""
     return text[start - 1 : start] == "." or text[end : end + 1] == "("
+
+
+def _is_handed_on(text: str, start: int) -> bool:
+    """Whether a name is asked of something else, as `self.range().covers`: that is no recursion."""
+    return _CHAIN.search(text, max(0, start - _NEAR), start) is not None
 
 
 def again(body: Sequence[str], other: Sequence[str]) -> float:
