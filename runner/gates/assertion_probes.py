@@ -17,7 +17,7 @@ from runner.gates.base import INTEGRITY, Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check
 from runner.gates.coverage.instrument import project_tree, text_of
 from runner.gates.shim import own_folder
-from runner.gates.test_bodies import is_benchmark, is_read, read_tests
+from runner.gates.test_bodies import is_read, read_tests
 from runner.languages.base import PROBE_LOADED, PROBE_OUT
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
@@ -112,11 +112,7 @@ def _fresh(change: Change, probed: Probed, former: bytes | None) -> tuple[Probe,
     """Those at assertions whose very words, in this test, were not there before."""
     before = _probed(change.path, former, "0") if former else None
     known = {(one.test, one.code) for one in before.probes} if before else set()
-    return tuple(
-        one
-        for one in probed.probes
-        if (one.test, one.code) not in known and not is_benchmark(one.function[0], change.path)
-    )
+    return tuple(one for one in probed.probes if (one.test, one.code) not in known)
 
 
 def _run(files: list[_File], bench: GateContext, *, strict: bool) -> frozenset[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from gates_bench import a_bench, a_task
 
+from runner.config.settings import Settings
 from runner.gates import assertion_probes
 from runner.languages.go.probes import put_probes as put_in_go
 from runner.languages.javascript.probes import put_probes as put_in_script
@@ -192,9 +193,13 @@ def test_what_only_a_benchmark_claims_is_left_alone(tmp_path):
     """It runs where `-bench` asks for it, and no test contract does."""
     test = "func TestA(t *testing.T) {\n\tif Price(1) != 2 {\n\t\tt.Error(1)\n\t}\n}\n\n"
     slow = (
-        "func BenchmarkA(b *testing.B) {\n\tfor i := 0; i < b.N; i++ {\n"
-        "\t\tif Price(1) != 2 {\n\t\t\tb.Fatal(1)\n\t\t}\n\t}\n}\n"
+        'func BenchmarkA(b *testing.B) {\n\tb.Run("a", func(b *testing.B) {\n'
+        "\t\tfor i := 0; i < b.N; i++ {\n\t\t\tPrice(1)\n\t\t}\n"
+        "\t\tif n := Price(1); n != 2 {\n\t\t\tb.Fatal(n)\n\t\t}\n\t})\n}\n"
     )
     (tmp_path / "tree").mkdir(exist_ok=True)
-    found = look(tmp_path, GO, GO_HEAD + test + slow, "go test .")
+    (tmp_path / "tree" / "go.mod").write_text("module example.org/shop\n\ngo 1.19\n")
+    found = look(
+        tmp_path, GO, GO_HEAD + test + slow, "go test .", settings=Settings(mutation="strict")
+    )
     assert found == ()
