@@ -1,6 +1,7 @@
 """What tests claim is weighed kind by kind; with `strict` what is not known is a question."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from coverage_bench import PYTEST, Yard
@@ -9,6 +10,7 @@ from test_gates_mutation_python import COLLECTED, DISCOUNT, GOOD, noticed, of
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.mutants import Mutant, Subject
 from runner.gates.mutation.run_mutants import Ends, claims
+from runner.gates.mutation.unrun_functions import tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import again, functions_in, tokens
 from runner.model import Proof, Severity, Verdict
@@ -263,7 +265,8 @@ N, S, C = Ends.NOTICED, Ends.SURVIVED, Ends.CRASHED
         ({"condition": C, "loop": S, "call": N}, False, (Weight.NOTICED, 3)),
         ({"condition": S, "no result": N, "empty result": N}, False, (Weight.UNKNOWN, 3)),
         ({"a": N, "b": N, "c": N, "d": S}, True, (Weight.NOTICED, 3)),
-        ({"a": S, "b": C, "c": C}, True, (Weight.NOTHING, 5)),
+        ({"a": S, "b": S, "c": S, "d": C}, True, (Weight.NOTHING, 5)),
+        ({"a": S, "b": C, "c": C}, True, (Weight.UNKNOWN, 5)),
         ({"a": C, "b": C, "c": C}, True, (Weight.UNKNOWN, 6)),
         ({"a": N, "b": S, "c": S, "d": S}, True, (Weight.LITTLE, 7)),
         ({"a": N, "b": S, "c": S}, True, (Weight.NOTICED, 5)),
@@ -445,18 +448,20 @@ def test_it():
 
 
 @pytest.mark.parametrize(
-    ("ends", "used"),
+    ("ends", "doubtful"),
     [
-        ({"returned value": C, "call": C, "constant": C}, True),
+        ({"returned value": C, "call": C, "constant": C}, False),
+        ({"argument": C, "call": C, "constant": C}, True),
         ({"returned value": C, "call": S, "constant": C}, False),
-        ({"argument": C, "call": C, "constant": C}, False),
+        ({"returned value": C, "call": S, "constant": S}, True),
+        ({"returned value": S, "empty result": S, "no result": N}, False),
     ],
 )
-def test_a_result_is_used_where_another_one_crashes_and_nothing_survives(ends, used):
+def test_what_is_not_known_is_asked_about_where_nothing_may_be_noticed(ends, doubtful):
     weighing = Weighing(strict=True)
     for at, (kind, end) in enumerate(ends.items()):
         weighing.add(Mutant("a", "f", kind, 1, at, at + 1, b""), end)
-    assert weighing.is_used is used
+    assert weighing.is_doubtful is doubtful
 
 
 RANGE = """\
@@ -501,3 +506,68 @@ def test_strict_has_the_time_that_its_functions_take(monkeypatch):
 def a_proof(name, seconds):
     said = (name, "test", "true", Verdict.PASS, 0)
     return Proof(*said, seconds=seconds, output="sha256:0")
+
+
+PREFIXED = """\
+def parsed(text, prefix):
+    if not text.startswith(prefix):
+        raise ValueError(text)
+    return int(text[len(prefix):])
+"""
+ROWS = """\
+import shop
+def test_parsed():
+    for text, prefix, fails in [
+        ("", "a-", True), ("a1", "a-", True), ("b_1", "a-", True), ("a-1", "a-", False),
+        ("b-2", "b-", False),
+    ]:
+        try:
+            found = shop.parsed(text, prefix)
+        except ValueError:
+            found = None
+        assert (found is None) is fails
+"""
+
+
+def test_a_row_that_another_input_makes_true_otherwise_is_looked_at(yard):
+    """With another text it is refused, and that is what the turned truth waits for."""
+    found = strictly(yard, ROWS, PREFIXED)
+    assert [one for one in found if "looks at the row" in one[1]] == []
+
+
+def test_a_procedure_that_is_noticed_by_what_it_does_is_not_unnoticed(yard):
+    """It gives nothing, whatever is put in the place of that."""
+    shop = """\
+class Store:
+    def __init__(self):
+        self.kept = {}
+
+    def put(self, key, value):
+        self.kept[key] = value + 1
+
+    def clear(self):
+        return self.kept.clear()
+"""
+    tests = """\
+import shop
+def test_it():
+    store = shop.Store()
+    store.put("a", 1)
+    assert store.kept == {"a": 2}
+    store.clear()
+    assert store.kept == {}
+"""
+    found = [one for one in strictly(yard, tests, shop) if "clear" in one[1]]
+    assert [one[0] for one in found] in ([], ["warning"])
+
+
+@pytest.mark.parametrize(("measured", "told"), [("b.ts", 1), ("b.py", 0)])
+def test_files_of_one_language_are_measured_by_the_same_means(measured, told):
+    """What no test came to of a script is known where another one was measured, however named."""
+    code = b"export function total(a) {\n  const b = a * 2;\n  return b + 1;\n}\n"
+    rows = [SimpleNamespace(path=measured)]
+    bench = SimpleNamespace(observed=rows, after=lambda _path: code)
+    own = frozenset(range(1, 5))
+    found = [*tell_unrun("mutation", bench, "a.mjs", own, frozenset())]
+    assert len([one for one in found if "no test was seen to run total" in one.message]) == told
+    assert len([one for one in found if "was not measured" in one.message]) == 1 - told

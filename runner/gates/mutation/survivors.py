@@ -259,15 +259,16 @@ def _asked(
     for subject, weighing in looked.of(Weight.UNKNOWN):
         if not subject.can_be_judged and not weighing.survived:
             continue  # all of the few that there are were noticed, or are no programs
-        few = f"{len(weighing.survived)} of the few mutants that can be made of it passed"
+        few = 0 < len(weighing.survived) < UNNOTICED
+        passed = f"{len(weighing.survived)} of the few mutants that can be made of it passed"
         crashed = f"its mutants crash or do not end ({len(weighing.crashed)} kinds)"
         yield Finding(
             check=check.id,
             message=f"whether a test notices what {subject.name} does is not known: "
-            f"{crashed if subject.can_be_judged else few}",
+            f"{passed if few else crashed}",
             path=subject.path,
             line=subject.line,
-            severity=Severity.WARNING if weighing.is_used else Severity.QUESTION,
+            severity=Severity.QUESTION if weighing.is_doubtful else Severity.WARNING,
             hint=_HINT,
         )
     for path, lines in sorted(own.items()):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _LITERAL = regex(
     r"(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|(?P<number>(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.]))"
 )
-_SAID = regex(_LITERAL.pattern + r"|(?P<truth>(?<![\w.])(?:[Tt]rue|[Ff]alse)(?![\w]))")
+_TRUTH = regex(r"(?P<truth>(?<![\w.])(?:[Tt]rue|[Ff]alse)(?![\w]))")
+_SAID = regex(f"{_LITERAL.pattern}|{_TRUTH.pattern}")
 _REFUSED = regex(r"\b(?:\w*(?:Error|Exception|Warning)|err\w*|nil|None|null|undefined)\b")
 """What a row says that waits for a refusal: any other values may be refused as well."""
 _LEAST = 2
@@ -79,6 +80,9 @@ def _unread(
         if row in ends or laboratory.is_over:
             continue
         ends[row] = laboratory.run(other_row(row, path, content))
+        if ends[row] is Ends.SURVIVED and _TRUTH.search(_bare(row, content)):
+            # Another input may well come to the other truth: each part by itself, then.
+            ends[row] = laboratory.run(other_row(row, path, content, truths_alone=True))
         looked = any(one in _LOOKED for one in ends.values())
         idle = [
             one
@@ -90,10 +94,14 @@ def _unread(
     return None
 
 
-def other_row(row: _Row, path: str, content: bytes) -> Mutant:
+def other_row(row: _Row, path: str, content: bytes, *, truths_alone: bool = False) -> Mutant:
     """The row with another value in each of its places; of two truths the other one."""
     text = content[row.start : row.end].decode("utf-8", "replace")
-    other = _SAID.sub(_another, text).encode()
+
+    def change(match: re.Match[str]) -> str:
+        return match[0] if truths_alone and not match["truth"] else _another(match)
+
+    other = _SAID.sub(change, text).encode()
     line = content.count(b"\n", 0, row.start) + 1
     return Mutant(path, "", "row", line, row.start, row.end, other)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.gates.mutation.languages import mutants_of
 from runner.gates.mutation.mutants import is_left_out
 from runner.gates.mutation.written_again import functions_in
+from runner.languages.registry import code_language
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def tell_unrun(
         lines.setdefault(mutant.function, set()).add(mutant.line)
     idle = {name: min(of) for name, of in lines.items() if not of & ran}
     idle = {name: line for name, line in idle.items() if _is_own(line, path, content, own)}
-    ending = path.rpartition(".")[2]
-    if lines and not any(row.path.rpartition(".")[2] == ending for row in bench.observed):
+    if lines and not any(_is_alike(row.path, path) for row in bench.observed):
         idle = {}  # nobody measured this language here: nothing was seen, and nothing is told of it
         yield Finding(
             check=check,
@@ -49,6 +49,12 @@ def tell_unrun(
             severity=Severity.QUESTION,
             hint="have a test run the code itself, with nothing in its place",
         )
+
+
+def _is_alike(path: str, other: str) -> bool:
+    """Whether two files are measured by the same means: of one language, whatever they end with."""
+    language = code_language(path)
+    return language is not None and language is code_language(other)
 
 
 def _is_own(line: int, path: str, content: bytes, own: frozenset[int]) -> bool:

@@ -112,9 +112,15 @@ class Weighing:
         return bool(self._fine) or len(self._passed) >= UNNOTICED
 
     @property
-    def is_used(self) -> bool:
-        """Whether every mutant broke its tests, another result among them: something uses it."""
-        return not self.survived and _RESULT in self.crashed
+    def is_doubtful(self) -> bool:
+        """Of what is not known: whether no test may have noticed anything at all.
+
+        Not where another result broke the tests as every mutant did: something uses it then. Nor by
+        one mutant that passed, which may stand in for the same.
+        """
+        if not self.survived:
+            return _RESULT not in self.crashed
+        return len(self.survived) > 1 and bool(self.crashed) and not self.noticed
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
@@ -125,9 +131,8 @@ class Weighing:
     def result(self) -> Weight:
         """What they say together."""
         passed, fine = len(self._passed), len(self._fine)
-        if not fine and passed and passed + len(self.crashed) >= UNNOTICED:
-            nothing = self.strict or passed >= UNNOTICED
-            return Weight.NOTHING if nothing else Weight.UNKNOWN
+        if not fine and passed >= UNNOTICED:
+            return Weight.NOTHING
         if not fine:
             return Weight.UNKNOWN
         if self._knows_refusals_alone:
