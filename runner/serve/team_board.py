@@ -19,7 +19,7 @@ from runner.serve.graph_picture import SIGNS, TONES
 from runner.serve.side_by_side import FileDiff, diff_file
 from runner.team.build_queue import find_build, has_asked, list_builds, look_into
 from runner.team.build_state import ENDS, PENDING
-from runner.team.doorbell import Doorbell
+from runner.team.doorbell import BUILDS, NEWS, Doorbell
 from runner.team.event_rows import count_events, read_last, read_lines
 from runner.team.repository_list import list_repositories
 from runner.team.shown_work import ShownWork, list_shown, read_files
@@ -334,7 +334,7 @@ class News:
 
     def _look(self) -> None:
         rung, seen = threading.Event(), ""
-        with Doorbell(self.store, rung):
+        with Doorbell(self.store, rung, BUILDS, NEWS):
             while True:
                 rung.wait(_LOOK)
                 rung.clear()

@@ -20,25 +20,29 @@ if TYPE_CHECKING:
 
     from runner.team.store_engine import Store
 
-_CHANNEL = "runner_builds"
+BUILDS = "runner_builds"
+"""Rung where a worker may find something to do, or to end."""
+NEWS = "runner_news"
+"""Rung where somebody who looks on may see something else; no worker wakes for it."""
 _LOOK = 0.5
 """Seconds between two looks at a SQLite file."""
 _AGAIN = 3.0
 """Seconds before a store that was away is listened to again."""
 
 
-def ring(connection: Connection) -> None:
+def ring(connection: Connection, channel: str = BUILDS) -> None:
     """Wake whoever waits, once this transaction is there; SQLite tells them by itself."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text(f"SELECT pg_notify('{_CHANNEL}', '')"))
+        connection.execute(text(f"SELECT pg_notify('{channel}', '')"))
 
 
 class Doorbell:
     """Sets `rung` when something new may be in the store, while entered; by a thread of its own."""
 
-    def __init__(self, store: Store, rung: threading.Event) -> None:
+    def __init__(self, store: Store, rung: threading.Event, *channels: str) -> None:
         self._store = store
         self._rung = rung
+        self._channels = channels or (BUILDS,)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._listen, name="doorbell", daemon=True)
 
@@ -70,7 +74,8 @@ class Doorbell:
 
     def _wait_for_notice(self) -> None:
         with self._store.hold() as connection:
-            connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
+            for channel in self._channels:
+                connection.exec_driver_sql(f"LISTEN {channel}")
             driver: Any = connection.connection.driver_connection  # psycopg's own
             self._rung.set()  # what was written before the first word is heard is looked at, too
             while not self._over.is_set():

@@ -14,6 +14,7 @@ from runner.journal.state import RunState, fold
 from runner.model import Status
 from runner.team.build_claim import write_mine
 from runner.team.build_state import EXECUTING, VERIFYING, fold_own, refine
+from runner.team.doorbell import NEWS, ring
 from runner.team.event_rows import (
     READY,
     add_lines,
@@ -101,6 +102,8 @@ class JournalCopy:
             if told == EXECUTING and _are_done(state, tasks):
                 note_event(connection, mine.id, _VERIFIES)
                 told = VERIFYING
+            if new:
+                ring(connection, NEWS)
             if told != now.state:
                 connection.execute(builds.update().where(builds.c.id == mine.id).values(state=told))
         # Only behind the commit: where it fails, the same lines are read again.

@@ -22,7 +22,7 @@ from runner.model import Ending, Usage
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
 from runner.repo.remote import OwnGit
-from runner.team import build_clone, worker_round
+from runner.team import build_clone, doorbell, worker_round
 from runner.team.build_claim import Claimer, claim_build
 from runner.team.build_clone import BuildClone, trim_clones
 from runner.team.build_work import BuildWork
@@ -84,8 +84,6 @@ def test_a_damaged_journal_of_before_is_read_to_the_damage_and_no_further(tmp_pa
 
 
 def test_the_doorbell_rings_again_after_the_server_cut_it_off(postgres, monkeypatch):
-    from runner.team import doorbell
-
     monkeypatch.setattr(doorbell, "_AGAIN", 0.2)
     faults = []
     monkeypatch.setattr(threading, "excepthook", faults.append)
@@ -102,6 +100,26 @@ def test_the_doorbell_rings_again_after_the_server_cut_it_off(postgres, monkeypa
         assert rung.wait(10), faults  # it says so as soon as it listens again
     store.close()
     assert faults == []
+
+
+def test_who_looks_on_hears_of_a_copied_event_and_no_worker_wakes_for_it(left, postgres, crew):
+    """Otherwise a page shows a landing after its own two seconds, or each worker asks for work."""
+    if crew.store.is_sqlite:
+        pytest.skip("of a file every change is seen")
+    looks, works = threading.Event(), threading.Event()
+    left.clone.open()
+    with (
+        Doorbell(crew.store, looks, doorbell.BUILDS, doorbell.NEWS),
+        Doorbell(crew.store, works),
+    ):
+        assert looks.wait(10)
+        assert works.wait(10)
+        looks.clear()
+        works.clear()
+        assert JournalCopy(left.clone.journal, left.mine.branch).step(crew.store, left.mine, ())
+        assert looks.wait(10)
+        assert not works.wait(0.5)
+    left.clone.close()
 
 
 @pytest.mark.parametrize("said", ["{theirs}", "../theirs", "..", "", "A" * 300])

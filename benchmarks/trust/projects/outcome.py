@@ -89,10 +89,10 @@ class Outcome:
             return "control"
         if refusing and all(said.startswith("error coverage ") for said in refusing):
             return "coverage"
-        about = [said for said in refusing if not said.startswith("error coverage ")]
+        about = [said for said in refusing if not _UNRUN.match(said)]
         if about and all(_QUESTION.match(said) for said in about):
             return "asks"
-        if refusing and all(_UNRUN.match(said) for said in refusing):
+        if refusing and not about:
             return "unrun"
         if refusing and all(_QUESTION.match(said) for said in refusing):
             return "asks"
