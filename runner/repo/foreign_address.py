@@ -118,7 +118,7 @@ def require_within(address: str, folders: Collection[str]) -> None:
         raise RunnerError(
             "a path of this machine is built only where its own settings say so",
             where=address,
-            hint=f'worker_folders = ["{place.parent}"] in your own settings',
+            hint=f'worker_folders = ["{place.parent}"] in your own settings (runner settings)',
         )
 
 

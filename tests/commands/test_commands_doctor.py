@@ -225,3 +225,11 @@ def test_the_program_that_reviews_is_looked_for(ground, monkeypatch):
         assert [one[0] for one in found(ground.runner("doctor", "--json"), "review_command")] == [
             state
         ]
+
+
+def test_settings_are_shown_outside_of_a_repository_too(ground):
+    """Who operates a worker stands in none, and looks for the file to write them into."""
+    said = ground.runner("settings", "--json")
+    assert said.code == 0, said
+    assert said.json["settings"]["worker_folders"]["value"] == []
+    assert "runner.toml, which is not there yet" in said.err

@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.inspect.known_settings import describe_settings, name_own_file
 from runner.config.settings import NAMES, SETTABLE
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Resource
-from runner.project import Project
 from runner.report.table import table
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the settings. Raises RunnerError with every mistake in them."""
-    project = Project.open(Path.cwd(), environ, plan_needed=False)
-    take_up_default_gates(project)
-    loaded = project.loaded
+    loaded = describe_settings(Path.cwd(), environ)
+    print(name_own_file(environ), file=sys.stderr)
     for note in loaded.notes:
         print(f"note: {note}", file=sys.stderr)
     print(_document(loaded) if given.json else _text(loaded), end="")
