@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
 from runner.text.display import display
 
@@ -56,6 +58,12 @@ DECISIONS = f"{BUILD}/DECISIONS.md"
 CHANGES = f"{BUILD}/CHANGES.md"
 IGNORE = f"{BUILD}/.gitignore"
 PATTERNS = "PATTERN_INDEX.md"
+
+
+_ORIGIN = regex(
+    r'^\s*\[remote "origin"\][^\[]*?^\s*url\s*=[^\n]*?(?P<name>[^\s/:"\\]+)/*"?\s*$', re.MULTILINE
+)
+"""The last part of the address in a clone's configuration (git-config(1))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,22 @@ class Project:
     def cache(self) -> Path:
         """The user's deletable folder for this repository."""
         return self.places.repository_cache(self.root)
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called outside of this machine: as its remote, wherever it was cloned to.
+
+        The folder's name where there is no `origin`, and behind it for a project within.
+        """
+        try:
+            text = (self.folders.common / "config").read_text("utf-8", "replace")
+        except OSError:
+            text = ""
+        found = _ORIGIN.search(text)
+        known = found["name"].removesuffix(".git") if found else ""
+        if not known:
+            return self.root.name
+        return known if self.root == self.folders.top else f"{known}-{self.root.name}"
 
     @cached_property
     def plan_path(self) -> str:

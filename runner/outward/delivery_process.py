@@ -212,7 +212,7 @@ def open_works(
         key = find_key(settings.webhook_key_env, environ)
         found.append(DoorWork(WebhookDoor(settings.webhook, key), outbox()))
     if settings.telemetry_otlp and project is not None:
-        where = (settings.telemetry_otlp, project.journal_path, project.root.name)
+        where = (settings.telemetry_otlp, project.journal_path, project.name)
         found.append(OtlpWork(*where, content=settings.telemetry_content))
     return found
 

@@ -126,7 +126,7 @@ class FolderOutbox:
 
     def __init__(self, project: Project) -> None:
         self._path: Path = project.journal_path
-        self._name = project.root.name
+        self._name = project.name
 
     def read(self, cursors: Cursors) -> Iterator[Message]:
         """Raises RunnerError where the journal is damaged, in the middle or before the cursor."""

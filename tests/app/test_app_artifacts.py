@@ -18,12 +18,14 @@ from runner import effects
 from runner.app.artifacts import artifact_store
 from runner.app.artifacts.artifact_export import (
     export_artifacts,
+    key_of_run,
     read_cursor,
     read_trouble,
 )
 from runner.app.artifacts.artifact_list import fetch_artifacts, list_artifacts
 from runner.app.artifacts.artifact_store import open_store
 from runner.errors import ExitCode, RunnerError
+from runner.project import Project
 
 CODE = "def total(prices):\n    if not prices:\n        return 0\n    return sum(prices)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
@@ -409,3 +411,31 @@ def test_the_command_lists_fetches_and_answers_in_json(place, tmp_path):
     assert "patches/TASK-001.patch" in text
     unknown = place.runner("artifacts", "get", "ffff", "--store", store)
     assert (unknown.code, "no such run" in unknown.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "folder", "name"),
+    [
+        ("git@forge.example:acme/shop.git", "", "shop"),
+        ("https://forge.example/acme/shop/", "", "shop"),
+        ("/srv/git/shop.git", "", "shop"),
+        ('"ssh://forge.example/acme/shop.git"', "", "shop"),
+        ("https://forge.example/acme/shop", "web", "shop-web"),
+        ("", "", "repository"),
+    ],
+)
+def test_a_project_is_called_as_its_remote_wherever_it_was_cloned_to(
+    tmp_path, alone, url, folder, name
+):
+    """A worker's clone is in a folder that says nothing, and a person looks from another one."""
+    root = tmp_path / "repository"
+    (root / folder).mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / folder / "TASK-GRAPH.md").write_text("# Shop\n")
+    said = f'[remote "other"]\n\turl = x/other.git\n[remote "origin"]\n\turl = {url}\n'
+    if url:
+        with (root / ".git/config").open("a") as file:
+            file.write(f"{said}\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
+    project = Project.open(root / folder, os.environ, plan_needed=False)
+    assert project.name == name
+    assert key_of_run(project, "r") == f"{name}/r"

@@ -254,7 +254,7 @@ def _metadata(
     started, finished, shipped = story.started, story.finished, story.shipped
     text = document(
         "artifacts",
-        project=project.root.name,
+        project=project.name,
         run=story.run,
         producer=f"runner/{__version__}",
         branch=started.branch if started else "",
@@ -316,7 +316,7 @@ def _in_order(folder: Path) -> list[str]:
 
 def key_of_run(project: Project, run: str) -> str:
     """Where a run's files lie in the store: readable, and no two runs share one."""
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in project.root.name)
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in project.name)
     return f"{name.strip('-')[:40] or 'project'}/{run}"
 
 

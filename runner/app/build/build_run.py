@@ -233,7 +233,7 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
     text = document_line(
         "attention",
         ending=ending,
-        project=root.name,
+        project=session.project.name,
         folder=root,
         run=session.ledger.run,
         branch=session.branch.shown,
