@@ -166,6 +166,7 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
         tree=site.scratch.project,
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
+        on_base=None if site.settings.strict else bench.on_base,
         sast=site.sast,
         secrets=assignment.secrets,
         stopped=site.scratch.stopped,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.secrets import declared_values, scan
     from runner.secrets.allowlist import AllowList
     from runner.writes.compile_check import Interpreter
-    from runner.writes.project_compile import CompileCommand
+    from runner.writes.project_compile import CompileCommand, OnBase
     from runner.writes.sast import SastPool
     from runner.writes.scan_workspace import ScanWorkspace
     from runner.writes.staging import Staged, Staging
@@ -52,6 +52,8 @@ class WriteContext:
     before: Callable[[str], bytes | None]
     """The bytes a path had in the base; None where it was not there."""
     run_command: RunCommand | None = None
+    on_base: OnBase | None = None
+    """While entered the tree is the base; None where what failed before counts, too."""
     staging: Staging | None = None
     sast: SastPool | None = None
     stopped: Callable[[], bool] = _never
@@ -285,7 +287,9 @@ def _project_findings(
     if bench.run_command is None or not compiled:
         return ()
     paths = [change.path for change in compiled]
-    return compile_projects(bench.tree, paths, rules.compile_commands, bench.run_command)
+    return compile_projects(
+        bench.tree, paths, rules.compile_commands, bench.run_command, bench.on_base
+    )
 
 
 def _paths(changes: Sequence[Change]) -> frozenset[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.languages.registry import all_languages
 from runner.lazy_dataclass import dataclass
@@ -16,11 +18,14 @@ from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from runner.languages.base import Compiler
+    from runner.model import Change
     from runner.process.base import Ran, RunCommand
+
+    OnBase = Callable[[tuple[Change, ...]], AbstractContextManager[None]]
 
 MOST_FINDINGS = 20
 _READ = 64 << 10
@@ -50,18 +55,59 @@ class Job:
 
 
 def compile_projects(
-    tree: Path, paths: Sequence[str], commands: Sequence[CompileCommand], run_command: RunCommand
+    tree: Path,
+    paths: Sequence[str],
+    commands: Sequence[CompileCommand],
+    run_command: RunCommand,
+    on_base: OnBase | None = None,
 ) -> tuple[Finding, ...]:
-    """Run what the changed paths call for, each job once; what it said as findings."""
+    """Run what the changed paths call for, each job once; what it said as findings.
+
+    Where one fails it runs `on_base`, too: an error that stood there as often is told and refuses
+    nothing. A project whose compiler fails for what nobody touched could take no change otherwise.
+    """
     jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
     unbuilt = {one.tool: one.unbuilt for one in compilers()}
+    said_now = [(job, _run(job, run_command)) for job in jobs]
+    failed = [job for job, said in said_now if any(one.line for one in said.findings)]
+    said_before: dict[Job, _Said] = {}
+    if failed and on_base is not None:
+        with on_base(()):
+            said_before = {job: _run(job, run_command) for job in failed}
     found: list[Finding] = []
-    for job in jobs:
-        said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in _run(job, run_command)]
+    for job, now in said_now:
+        kept = _without_old(job, now, said_before[job]) if job in said_before else now.findings
+        said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in kept]
         notes = {one.message: one for one in said if not one.refuses}
         refused = [one for one in said if one.refuses]
         found += [*refused, *notes.values()][:MOST_FINDINGS]
     return tuple(found)
+
+
+class _Said(NamedTuple):
+    """What one job said."""
+
+    findings: tuple[Finding, ...]
+    others: int = 0
+    """Lines that speak of an error and name no place."""
+
+
+def _without_old(job: Job, now: _Said, before: _Said) -> Iterator[Finding]:
+    """What it says now; of what it said before as often one note, wherever that has moved to."""
+    left = Counter((one.path, one.message) for one in before.findings if one.line)
+    old: list[Finding] = []
+    new: list[Finding] = []
+    for one in now.findings:
+        is_old = left[one.path, one.message] > 0
+        left[one.path, one.message] -= 1
+        (old if is_old else new).append(one)
+    yield from new
+    if not new and now.others > before.others:
+        yield Finding(CHECK, f"`{job.line}` says more errors than before", path=job.paths[0])
+    if old:
+        first = old[0]
+        more = f" and {len(old) - 1} more" if len(old) > 1 else ""
+        yield replace(first, message=f"as before: {first.message}{more}", severity=Severity.NOTE)
 
 
 def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | None) -> Finding:
@@ -165,20 +211,20 @@ def _match_paths(glob: str, paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(ignore_rules((glob,)), paths))
 
 
-def _run(job: Job, run_command: RunCommand) -> tuple[Finding, ...]:
+def _run(job: Job, run_command: RunCommand) -> _Said:
     ran = run_command(job.search + job.line, folder=job.folder)
     if ran.passed:
-        return ()
+        return _Said(())
     output = _output(ran)
     if is_missing_tool(ran):
-        return (make_missing_tool(job.tool, job.paths, ran.tail.strip()),)
+        return _Said((make_missing_tool(job.tool, job.paths, ran.tail.strip()),))
     located = tuple(_locate(output, job.folder))
-    if located:
-        return located
+    if located and ran.ended == "exited":
+        return _Said(located, len(_ERROR.findall(output)) - len(located))
     message = f"`{job.line}` ended with exit code {ran.exit}"
     if ran.ended != "exited":
         message = f"`{job.line}` did not end in time"
-    return (Finding(CHECK, message, path=job.paths[0], detail=ran.tail),)
+    return _Said((Finding(CHECK, message, path=job.paths[0], detail=ran.tail),))
 
 
 def _output(ran: Ran) -> str:
@@ -189,6 +235,7 @@ def _output(ran: Ran) -> str:
         return log.read(_READ).decode("utf-8", "replace")
 
 
+_ERROR = regex(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
 # tsc where its output is no terminal, and MSBuild.
 _PARENTHESES = regex(
     r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"

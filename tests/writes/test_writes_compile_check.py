@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
+from contextlib import contextmanager, nullcontext
 
 import pytest
 from writes_builders import a_change, put, runs_in
@@ -320,3 +322,56 @@ def test_a_compiler_cannot_point_outside_the_tree(tmp_path):
     line = "echo '/etc/passwd:1:1: x'; echo '../b:2:2: y'; exit 1"
     found = compile_projects(tree, ["a.y"], (CompileCommand("*.y", line),), runs_in(tree))
     assert [(one.path, one.line) for one in found] == [("", 1), ("", 2)]
+
+
+OLD = "a.ts(3,5): error TS2322: Type 'x'."
+NEW = "a.ts(9,1): error TS2304: Cannot find name 'y'."
+MOVED = OLD.replace("(3,5)", "(7,2)")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "refuses"),
+    {
+        "as before": ([OLD], [OLD], False),
+        "moved down": ([OLD], [MOVED], False),
+        "one of two mended": ([OLD, MOVED], [OLD], False),
+        "once more": ([OLD], [OLD, MOVED], True),
+        "another one": ([OLD], [OLD, NEW], True),
+        "in another file": ([OLD], [OLD.replace("a.ts", "b.ts")], True),
+        "it passed before": ([], [OLD], True),
+        "one without a place": ([OLD], [OLD, "error TS18003: No inputs were found."], True),
+        "the same without a place": ([OLD, "error TS5: x"], [OLD, "error TS5: x"], False),
+    }.values(),
+)
+def test_an_error_of_the_compiler_that_stood_before_refuses_nothing(tmp_path, before, now, refuses):
+    """A project whose compiler fails for what nobody touched could take no change otherwise."""
+    tree = put(tmp_path / "tree", {"tsconfig.json": b"", "a.ts": b"", "b.ts": b""})
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+
+    def says(lines):
+        script = "".join(f"echo {shlex.quote(line)}; " for line in lines)
+        a_tool(tmp_path / "bin", "tsc", f"{script}exit {2 if lines else 0}")
+
+    @contextmanager
+    def on_base(changes):
+        assert changes == ()
+        says(before)
+        yield
+        says(now)
+
+    says(now)
+    run_command = runs_in(tree, path=path)
+    found = compile_projects(tree, ["a.ts"], (), run_command, on_base)
+    assert any(one.refuses for one in found) is refuses
+    assert found
+    old = [one for one in found if not one.refuses]
+    assert all(one.message.startswith("as before: error TS") for one in old)
+    assert any(one.refuses for one in compile_projects(tree, ["a.ts"], (), run_command))
+
+
+def test_what_has_no_place_and_what_has_no_end_refuses_whatever_was_before(tmp_path):
+    tree = put(tmp_path / "tree", {"tsconfig.json": b"", "a.ts": b""})
+    a_tool(tmp_path / "bin", "tsc", "echo it broke; exit 2")
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = compile_projects(tree, ["a.ts"], (), run_command, lambda _: nullcontext())
+    assert [one.refuses for one in found] == [True]

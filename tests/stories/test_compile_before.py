@@ -1,0 +1,29 @@
+"""A project whose compiler fails for what nobody touched takes changes that add nothing to it."""
+
+import shutil
+
+import pytest
+from workplace import a_task
+
+BROKEN = 'package shop\n\nfunc Old() int {\n\treturn "one"\n}\n'
+GOOD = "package shop\n\nfunc Price(n int) int {\n\treturn n + 1\n}\n"
+BAD = 'package shop\n\nfunc Price(n int) int {\n\treturn "n"\n}\n'
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed")
+@pytest.mark.parametrize(
+    ("code", "strict", "status"),
+    [(GOOD, "", "DONE"), (BAD, "", "BLOCKED"), (GOOD, "strict = true\n", "BLOCKED")],
+    ids=["beside it", "one more", "strict counts it"],
+)
+def test_old_errors_of_the_compiler_refuse_nothing(workplace, code, strict, status):
+    workplace.write({"go.mod": "module shop\n\ngo 1.19\n", "old.go": BROKEN, "runner.toml": strict})
+    workplace.commit()
+    workplace.plan(
+        a_task("TASK-001", "Price", blocks={"price.go": code}, tests=["grep -q Price price.go"])
+    )
+    said = workplace.run()
+    assert workplace.statuses == {"TASK-001": status}, said
+    if status == "BLOCKED":
+        assert "compile failed" in said.out + said.err
+    assert not workplace.dirt
