@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.languages.base import TestFile
-from runner.languages.registry import code_language
+from runner.languages.registry import code_language, is_written_in
 
 _LARGEST = 2_000_000
 """Bytes of a file that is read; a larger one holds data."""
@@ -37,4 +37,4 @@ def tests_in(path: str, content: bytes) -> frozenset[str]:
 
 def is_benchmark(name: str, path: str) -> bool:
     """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
-    return path.endswith("_test.go") and name.startswith("Benchmark")
+    return is_written_in(path, "go") and name.startswith("Benchmark")

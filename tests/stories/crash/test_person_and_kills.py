@@ -53,8 +53,12 @@ class Person:
             self._git("commit", "-q", "--amend", "-m", f"note again {len(self.did)}", "--only")
 
     def rebase(self):
-        if not self._git("rebase", "-q", "--autostash", "--force-rebase", "HEAD~1"):
-            self._git("rebase", "--abort")
+        if self._git("rebase", "-q", "--autostash", "--force-rebase", "HEAD~1"):
+            return
+        for _ in range(100):  # a lock of the run may be in the way
+            if self._git("rebase", "--abort") or not self._is_rebasing():
+                return
+            time.sleep(0.05)
 
     def gc(self):
         self._git("gc", "-q", "--prune=now")
@@ -80,6 +84,11 @@ class Person:
             beside.replace(plan)
             self.remarks.append(remark)
         beside.unlink(missing_ok=True)
+
+    def _is_rebasing(self):
+        return any(
+            (self.house.repo / ".git" / f"rebase-{how}").exists() for how in ("merge", "apply")
+        )
 
     def _on(self):
         return self._git("rev-parse", "--abbrev-ref", "HEAD").strip()
