@@ -55,7 +55,8 @@ def as_command(line: str) -> str:
 def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Proved:
     """Run one test contract; one that runs no test has not passed.
 
-    What fails is run once more: a test that then passes is flaky, and that is said. Another
+    What fails is run once more as it stands, and if that passes again with its lines counted: a
+    test that then passes is flaky, and that is said, as where it fails since they are. Another
     task's contract (`check.task`) may fail as it did before the change. `ended` is its first run,
     where that was before.
     """
@@ -103,13 +104,33 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
         return Proved(_with_selection(first), first.notes())
     if _may_be_chance(first) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
-        again = try_check(once_more, bench, _fit_coverage(first.check, bench))
+        # As it stands: a limit of time may not hold while lines are counted.
+        again = try_check(once_more, bench)
         if again.passed:
-            bench.ran[first.check.id] = again
-            return _flaky(first, again)
+            return _count_again(first, again, bench)
     if first.check.task:
         return base_result.evaluate_failure(first, bench)
     return Proved(first.proof, first.findings())
+
+
+def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved:
+    """Once more with its lines counted: by chance it failed, or since they are counted."""
+    fitted = _fit_coverage(first.check, bench)
+    if fitted.line == first.check.command and not fitted.variables:
+        bench.ran[first.check.id] = plain
+        return _flaky(first, plain)
+    counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), bench, fitted)
+    bench.ran[first.check.id] = counted if counted.passed else plain
+    if counted.passed:
+        return _flaky(first, counted)
+    names = [test.id for test in counted.failing]
+    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    note = f"fails while its lines are counted, and passes as it stands: {shown or first.check.id}"
+    hint = "what counts lines takes time: does a test hold a clock, or look whether it is traced?"
+    detail = counted.findings()[0].detail
+    finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
+    proof = replace(plain.proof, id=first.proof.id, verdict=Verdict.FLAKY, note=note)
+    return Proved(proof, (finding, *plain.notes()))
 
 
 def _may_be_chance(trial: CheckRun) -> bool:

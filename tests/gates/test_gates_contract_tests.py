@@ -6,10 +6,13 @@ import time
 from dataclasses import replace
 
 import pytest
+from coverage_bench import PRICE, Yard, shown
+from coverage_bench import PYTEST as PYTEST_HERE
 from gates_bench import a_bench
 from gates_trees import a_check, a_story, put
 
 from runner.gates import contract_tests
+from runner.gates.base import Check
 from runner.model import Severity, Verdict
 from runner.process.limits import Limits
 
@@ -126,6 +129,28 @@ def test_what_fails_once_and_then_passes_is_flaky_and_named(tmp_path):
     logs = [tmp_path / f"logs/{name}.log" for name in ("TC-001", "TC-001-again")]
     assert "1 failed" in logs[0].read_text()
     assert "2 passed" in logs[1].read_text()
+
+
+SLOWED = """
+import os
+import price
+def test_total(): assert price.total([1, 2]) == 3
+def test_in_time(): assert "RUNNER_COVER_OUT" not in os.environ
+"""
+
+
+def test_what_fails_only_while_its_lines_are_counted_passes_and_is_told(tmp_path):
+    """A test with a clock, say; what it ran is known all the same."""
+    yard = Yard(tmp_path).write("price.py", PRICE).write("test_a.py", SLOWED)
+    yard.set_up(f"{PYTEST_HERE} test_a.py")
+    (contract,) = yard.bench.task.test_contracts
+    check = Check(contract.id, "test", contract.command, Limits(60, 60, 60))
+    found = contract_tests.prove(check, yard.bench)
+    said = "fails while its lines are counted, and passes as it stands: test_a.py::test_in_time"
+    assert (found.proof.verdict, found.proof.note) == (Verdict.FLAKY, said)
+    assert [(one.severity, one.message) for one in found.findings] == [(Severity.WARNING, said)]
+    assert "RUNNER_COVER_OUT" in found.findings[0].detail
+    assert ("price.py", "test_a.test_total") in shown(yard.weigh())
 
 
 def test_what_fails_twice_has_failed(tmp_path):
