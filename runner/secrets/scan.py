@@ -133,13 +133,14 @@ def _lower_known(found: list[Hit], before: bytes, path: str) -> list[Hit]:
         left = Counter(hit.value for hit in hits(before, path))
     except SecondOpinionError:  # what it held is not known
         return found
-    lowered: list[Hit] = []
-    for hit in found:
-        if left[hit.value] and hit.severity is Severity.ERROR:
-            hit = replace(hit, title=f"{hit.title}, as before", severity=Severity.WARNING)  # noqa: PLW2901
+
+    def weigh(hit: Hit) -> Hit:
         left[hit.value] -= 1
-        lowered.append(hit)
-    return lowered
+        if left[hit.value] < 0 or hit.severity is not Severity.ERROR:
+            return hit
+        return replace(hit, title=f"{hit.title}, as before", severity=Severity.WARNING)
+
+    return [weigh(hit) for hit in found]
 
 
 def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
