@@ -218,18 +218,18 @@ class Cluster:
             )
 
     def take(
-        self, avoid: Collection[str], prefers: Callable[[str], bool], ended: threading.Event
+        self, avoid: Collection[str], how_far: Callable[[str], int], ended: threading.Event
     ) -> str:
         """A worker with a free thread, kept for one job; empty when `ended` was set meanwhile.
 
-        Where all that are there are to be avoided, one of them. Raises RunnerError when there is
-        none for long.
+        Of those with as little to do, the one that `how_far` is least for. Where all that are there
+        are to be avoided, one of them. Raises RunnerError when there is none for long.
         """
         waited = effects.monotonic()
         while not ended.is_set():
             self.require_there()
             with self._changed:
-                found = self._best(avoid, prefers)
+                found = self._best(avoid, how_far)
                 if found:
                     self._busy[found] += 1
                     return found
@@ -255,11 +255,11 @@ class Cluster:
         with self._changed:
             return any(self._lives(one) for one in self._seen if one not in avoid)
 
-    def _best(self, avoid: Collection[str], prefers: Callable[[str], bool]) -> str:
+    def _best(self, avoid: Collection[str], how_far: Callable[[str], int]) -> str:
         living = [worker for worker in self._seen if self._lives(worker)]
         usable = [worker for worker in living if worker not in avoid] or living
         free = [worker for worker in usable if self._busy[worker] < self._seen[worker].threads]
-        return min(free, key=lambda one: (self._busy[one], not prefers(one), one), default="")
+        return min(free, key=lambda one: (self._busy[one], how_far(one), one), default="")
 
     def _lives(self, worker: str) -> bool:
         seen = self._seen.get(worker)

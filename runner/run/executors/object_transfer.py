@@ -67,6 +67,12 @@ class ObjectTransfer:
         with self._lock:
             return worker in self._held
 
+    def how_far(self, worker: str, tree: str) -> int:
+        """How much a worker would be sent for a tree: 0 nothing, 1 what changed, 2 all of it."""
+        with self._lock:
+            held = self._held.get(worker, ())
+        return 0 if tree in held else 1 if held else 2
+
     def pack_for(self, worker: str, tree: str) -> bytes:
         """What makes a tree whole on a worker. Raises RunnerError where objects are missing."""
         with self._lock:

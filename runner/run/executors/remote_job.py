@@ -180,7 +180,7 @@ class RemoteJob:
     def _worker(self) -> str:
         worker = self.dispatch.cluster.take(
             {lost.worker for lost in self._tried},
-            lambda one: self.dispatch.supply.has(one, self.tree),
+            lambda one: self.dispatch.supply.how_far(one, self.tree),
             self.site.cancelled,
         )
         if not worker:

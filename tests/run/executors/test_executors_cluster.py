@@ -79,6 +79,28 @@ def test_what_workers_build_lands_here_and_they_share_nothing_with_us(workplace,
     assert all(size < 20_000 for _, _, size in later)
 
 
+def test_a_worker_that_has_most_of_a_tree_comes_before_one_that_has_nothing(
+    workplace, healthy, sent, monkeypatch
+):
+    from runner.run.executors.cluster import Cluster
+
+    take, took = Cluster.take, []
+
+    def last_one_first(self, avoid, how_far, ended):
+        until(lambda: len(self._seen) > 1, what="two workers")
+        last = max(self._seen)
+        far = how_far if took else lambda one: one != last  # where addresses decide, it is last
+        took.append(take(self, avoid, far, ended))
+        return took[-1]
+
+    monkeypatch.setattr(Cluster, "take", last_one_first)
+    workplace.write({"big.bin": os.urandom(200_000)})
+    workplace.plan(ONE, TWO)
+    assert on_cluster(workplace, healthy).code == 0
+    assert len(set(took)) == 1, took
+    assert sent[-1][2] < 20_000
+
+
 def test_the_next_task_on_the_same_base_sends_none_of_it(workplace, healthy, sent):
     workplace.write({"big.bin": os.urandom(200_000)})
     checks = [f"## TASK-00{n}: Look\n- Status: PENDING\n- Command: `true`\n" for n in (1, 2, 3)]

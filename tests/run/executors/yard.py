@@ -100,7 +100,10 @@ class Yard:
         return f"dask:{self.scheduler.file}"
 
     def worker(self, *, preload="", nanny=False, wait=True):
-        """A worker with one thread; `preload` is a module beside this one that spoils it."""
+        """A worker with one thread; `preload` is a module beside this one that spoils it.
+
+        It is waited for with those before it.
+        """
         home = self.folder / f"w{len(self.workers)}"
         home.mkdir(parents=True)
         words = ["distributed.cli.dask_worker", "--scheduler-file", str(self.scheduler.file)]
@@ -111,7 +114,9 @@ class Yard:
         process = _start(words, home / "cache", home / "log")
         self.workers.append((process, home))
         if wait:
-            until(lambda: b"Registered to" in (home / "log").read_bytes(), what="a worker")
+            for _, started in self.workers:
+                log = started / "log"
+                until(lambda log=log: b"Registered to" in log.read_bytes(), what="a worker")
         return process
 
     def log(self, number):
