@@ -26,6 +26,7 @@ def find_bridge_folder(places: Places, repository: str) -> Path:
 
 def wake_bridge(places: Places, repository: str) -> bool:
     """Have it look now; False where none ever served such a repository here."""
+    # The name is a stranger's word, and becomes a folder's.
     if not _REPOSITORY.fullmatch(repository):
         return False
     folder = find_bridge_folder(places, repository)
@@ -38,6 +39,7 @@ def wake_bridge(places: Places, repository: str) -> bool:
 def take_wake(folder: Path) -> bool:
     """Whether it was told since it was last asked."""
     try:
+        # Gone before anybody looks: news that come in the middle of a look make it anew.
         (folder / _NAME).unlink()
     except OSError:
         return False

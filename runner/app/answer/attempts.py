@@ -92,6 +92,7 @@ def cancel(project: Project, typed: str) -> TaskState:
     ended = _wait_for_end(
         project, id_, known.open_attempt.attempt if known.open_attempt else known.last_attempt
     )
+    # A run that ended without a look has left it, and the next one has nothing to do with it.
     request.unlink(missing_ok=True)
     if ended.status is Status.PENDING and known.open_attempt is None:
         raise _not_in_hand(ended)

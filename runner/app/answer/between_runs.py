@@ -37,6 +37,7 @@ def answer_at_once(project: Project, repository: Repository) -> Iterator[None]:
     try:
         yield
     finally:
+        # Also behind an error: what was answered before it is in the journal.
         _publish(project, before)
 
 

@@ -77,6 +77,7 @@ def _append(project: Project, decision: Decision, task: str) -> int:
         state = project.state()
         number = document.next_number(state.decisions)
         event = DecisionMade(number=number, decision=decision)
+        # The journal first: what a kill keeps from the file, the next run writes there.
         record = journal.append(event, task=task, durable=True)
         document.hear(record, state.after(record))
     return number
@@ -96,6 +97,8 @@ def _alone(file: Path) -> Iterator[None]:
             hint="it must be a plain file; the runner does not write through links",
         ) from error
     try:
+        # On the document itself, which the runner appends to in place: behind a rename those who
+        # wait would get the lock of a file that is gone.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

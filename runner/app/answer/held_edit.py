@@ -125,6 +125,7 @@ def _keep_writes(desk: Desk, one: Waiting, made: list[Change], via: str) -> None
     assert known.held is not None
     message = f"held({one.task}): edited by a person\n"
     commit = commit_tree(desk.repository, known.held.base or None, made, message, sign=False)
+    # The bytes before the word: after a kill in between the edited ones wait for a new one.
     keep_ref(desk.repository, known.held.ref, commit.sha)
     with open_journal(desk.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):

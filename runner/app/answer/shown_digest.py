@@ -46,6 +46,7 @@ def digest_shown(project: Project, state: RunState, one: Waiting) -> str:
         "shown",
         what=describe_waiting(project, state, one),
         answered=one.answered,
+        # What another attempt proposes is another question, be it the same bytes.
         attempt=state.task(one.task).last_attempt,
     )
     return digest_of(said.encode())

@@ -114,6 +114,7 @@ def _send_back(project: Project, task: Task, there: Planned, reason: str) -> Non
     event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
     with open_journal(project) as journal:
         known = project.state().task(task.id)
+        # Sessions that only plan are numbered below zero: they use up no attempt.
         attempt = -known.plan_sessions or known.last_attempt
         journal.append(event, task=task.id, attempt=attempt, durable=True)
 

@@ -82,6 +82,7 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     known = transaction.state.task(id_)
     graded = _grade_task(transaction, id_)
     if graded is None or graded.is_proven:
+        # It was begun: without an end the next run would take it for a killed one.
         transaction.finish()
         said = f"is {known.status}" if graded is None else f"is {graded.words}"
         raise RunnerError(

@@ -221,6 +221,7 @@ def _stage(
         files.append({"path": one.path, "sha256": digest, "bytes": len(one.content)})
     done.refused += refused
     effects.write_file(beside / METADATA, _metadata(project, story, files, refused))
+    # In one step: a folder of this name is whole, and its bytes do not change any more.
     os.replace(beside, folder)
     return folder
 
@@ -229,6 +230,7 @@ def _why_refused(one: Artifact, secrets: Sequence[tuple[str, str]]) -> str:
     """Why a file stays here: what the scan of secrets finds in it, or in what is packed in it."""
     if one.too_large:
         return "too large"
+    # In what is packed no scan sees a thing: its files are looked through instead.
     for name, content in one.parts or ((one.path, one.content),):
         for found in scan_content(content, name):
             if found.refuses:
@@ -283,6 +285,7 @@ def _store_run(
         for path in _in_order(folder):
             content = (folder / path).read_bytes()
             digest = sha256(content).hexdigest()
+            # With other bytes in its way what it names would not be there.
             if path in known or (path == METADATA and standing):
                 continue
             key = f"{key_of_run(project, run)}/{path}"

@@ -166,6 +166,7 @@ def _find_run(project: Project, store: ArtifactStore, typed: str) -> str:
         raise RunnerError(what, where=display(typed or store_name(project)), hint=hint)
     if typed and len(found) > 1:
         raise RunnerError("this begins several runs", where=typed, detail="\n".join(found))
+    # Ids of runs are in the order of time.
     return found[-1]
 
 

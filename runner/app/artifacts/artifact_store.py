@@ -92,6 +92,7 @@ class FolderStore:
         path = self._path(key)
         beside = f"{path}.{os.getpid()}.new"
         root = self.beneath
+        # This only saves the writing: of two at once link(2) lets one through.
         if (root / path).exists():
             return False
         try:
@@ -225,6 +226,7 @@ class BucketStore:
 
         thread = Thread(target=ask, daemon=True, name="bucket")
         thread.start()
+        # A little longer than its client tries, whose error says more than ours.
         thread.join(_SECONDS + 5)
         if answers:
             return answers[0]

@@ -134,6 +134,8 @@ def _take_away(project: Project, one: Leftover) -> bool:
     if one.kind == "logs":
         return _remove(project.root / one.name)
     if one.kind == "slot":
+        # Held once more: a proof by hand takes no lock of the run's, and may have begun in it. The
+        # lock itself stays: with another file of that name two would hold one slot.
         with _held(project.cache / "slots" / f"{one.name.rpartition('/')[2]}.lock") as ours:
             return ours and _remove(project.cache / "slots" / one.name.rpartition("/")[2])
     return _remove(project.places.cache / "cluster" / one.name.rpartition("/")[2])
@@ -248,6 +250,7 @@ def _last_use(folder: Path, name: str) -> float:
 
 def _newest(folder: Path, deep: int = 8) -> float:
     """When anything in it was last written, so many folders down."""
+    # A folder's own time tells of names that came and went, not of what was written in them.
     newest = folder.lstat().st_mtime
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False) and deep:

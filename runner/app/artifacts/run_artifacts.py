@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 256 << 20
 """Bytes of one artifact: it is in memory while it is looked through and sent."""
+# What is set here (diff.external, textconv: gitattributes(5)) would run programs, and make of
+# it what `git am` does not take.
 _PATCH = (
     *("format-patch", "-1", "--stdout", "--binary", "--full-index", "--no-signature"),
     *("--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options"),
@@ -101,6 +103,7 @@ def collect_artifacts(project: Project, story: RunStory) -> Iterator[Artifact]:
         yield from _reports(project, tasks, state, story)
         yield from _coverage(project, repository, story)
     yield from _logs(project.root, story)
+    # To the end of its last whole line: another process may be in the middle of the next one.
     content = project.journal_path.read_bytes()
     yield _bounded("journal.jsonl", content[: content.rfind(b"\n") + 1])
 
@@ -231,6 +234,7 @@ def _logs(root: Path, story: RunStory) -> Iterator[Artifact]:
         folder = root / LOGS / task / attempt_folder(number)
         for path in sorted(folder.rglob("*.log")):
             found = path.lstat()
+            # A link would take out of the machine what it leads to.
             if not stat.S_ISREG(found.st_mode):
                 continue
             shown = f"verification/logs/{task}/{attempt_folder(number)}/"

@@ -56,6 +56,7 @@ def _link_of(server: OwnCommand) -> str:
     while time.monotonic() < until:
         ended = server.wait(0.05) is not None
         said, errors = server.read(_LONGEST_MESSAGE)
+        # Without its line end it may be the half of a link that was written so far.
         if said.endswith(b"\n"):
             return said.decode().strip()
         if ended:

@@ -34,6 +34,7 @@ def switch_to(project: Project, name: str) -> bool:
         if not is_there and project.settings.publish:
             _begin_in_remote(project, repository, ref)
         new = () if is_there else ("--create",)
+        # A switch would run post-checkout (githooks(5)), which nobody asked for.
         quiet = ("-c", "core.hooksPath=/dev/null", "switch", "--quiet", "--no-guess")
         answer = repository.git.ask(*quiet, *new, name)
         if answer.exit:

@@ -272,6 +272,7 @@ def _apply_lines(
     or going back meets a conflict (exit 6).
     """
     plan = reading.plan
+    # All of them before the first is done: a line that says nothing leaves the plan as it was.
     for line in lines:
         _require_text(line, plan.path)
     facts = recovery.gather_facts(

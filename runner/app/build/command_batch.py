@@ -64,6 +64,7 @@ def run_for_tasks(
         _require_apart(tasks, owned)
     settings = project.settings
     capacity = capacities(settings.resources)
+    # It would wait for what there is never enough of, without an end.
     if why := unfit(tasks, capacity):
         raise RunnerError(why, hint="`runner settings` shows [resources]")
     interruption = Interruption()

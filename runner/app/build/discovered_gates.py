@@ -59,6 +59,7 @@ def _places(program: str, root: Path, environ: Mapping[str, str]) -> list[tuple[
         found += [
             (named, root / named)
             for named, folder in inside
+            # By this file an environment is known (PEP 405); a folder of its name may be anything.
             if (root / folder / "pyvenv.cfg").is_file() and (root / named).is_file()
         ]
     return found

@@ -137,6 +137,8 @@ def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> I
     project, repository = session.project, session.repository
     known = session.ledger.state.task(task.id)
     new = _find_section(project.plan_bytes, task.id, tasks)
+    # Its text is in its own commit where the plan was committed before, else behind it in a
+    # record; the digests say which one was built.
     for commit in (known.commit, repository.head().commit):
         data = repository.blob(commit, project.plan_path) if commit else None
         then = project.plan(data).tasks if data else ()

@@ -132,6 +132,7 @@ class _Building:
                 engine = self._engine(chosen, self._reconcile(chosen))
                 began = effects.monotonic()
                 codes, took = engine.run(), effects.monotonic() - began
+                # First: of a branch that was lost the whole is not proven, which may take long.
                 codes |= self.session.confirm_lease(self.observer.say)
                 if said := self._outlook.compare_estimate(self.session.ledger.state, took):
                     self.observer.say(said)

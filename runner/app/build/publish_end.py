@@ -55,6 +55,7 @@ def _take_in(
     """Merge what moved in the remote; the codes that then hold, and whether all is proven anew."""
     repository = session.repository
     plan = session.project.root / session.project.plan_path
+    # A merge may bring another plan: what was built here is no answer to that one.
     before = plan.read_bytes()
     try:
         tip = lease.look_again()
@@ -82,6 +83,7 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
         say(f"note: nothing is published: what is done is on {here.branch}, where runs go on")
         return code
     try:
+        # The remote first: as long as it has not moved, a kill leaves nothing that looks published.
         lease.publish(here.commit or "")
     except RunnerError as error:
         say(f"note: {error.message}; what is done is on {here.branch}. hint: {error.hint}")

@@ -132,6 +132,8 @@ def append_report(file: Path, content: bytes) -> None:
     """More of a page that a CI server keeps. Raises RunnerError as above."""
 
     def write() -> None:
+        # Appended, never replaced: other commands of the same step write into that page, too
+        # (GitHub Docs, "Workflow commands", on a job summary).
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             effects.append(descriptor, content, file)

@@ -94,6 +94,8 @@ def last_ship_tag(project: Project, state: RunState) -> str:
         return state.shipped
     with read.Repository.open(project.root) as repository:
         said = repository.git.run(
+            # What a person has set for their own eyes (log.showSignature, notes.displayRef:
+            # git-config(1)) would put lines between the trailers.
             *("log", "-1", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
             *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),
         )

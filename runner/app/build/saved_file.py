@@ -204,6 +204,7 @@ def read_saved(file: Path) -> Saved:
         raise RunnerError(
             f"the saved plan cannot be read: {error.strerror}", where=str(file), hint=again
         ) from error
+    # The file may come from anywhere: json ends at lists in lists with RecursionError.
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         changed = ", or it was changed" if kind == PROPOSAL else ""
         raise RunnerError(
@@ -264,6 +265,7 @@ def _read_change(value: Json) -> Change:
     told, mode, before = said["content"], said["mode"], said["before"]
     content = None if told is None else base64.b64decode(_text(told), validate=True)
     after = None if content is None else digest_of(content)
+    # Whoever sent it may have written it: no link, no submodule, no bytes by another's digest.
     if after != said["after"] or mode not in _MODES or not isinstance(mode, int):
         raise ValueError(said["path"])
     return Change(

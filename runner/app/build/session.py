@@ -94,20 +94,25 @@ class Session:
             self.ledger = JournalWriter(self.journal, self.project.state())
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
+            # Before the branch is looked at: what a crash left in the remote alone moves it here.
             self._take_lease()
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
             crashed = self.ledger.state.run_open
             if crashed:
+                # Before anything is put right: what recovery lands gets its rows behind these.
                 self._own(self._load_unfinished())
             self._listen()
             self.recovered = recovery.recover(self.lander, self.ledger) or waits
             recovery.finish_landed(self.ledger)
             if crashed:
+                # Read anew: what was just recovered stands in the journal by now.
                 self._put_right(self._load_unfinished())
             elif self.ledger.state.unrecorded and self._is_recorded():
                 story = self._load_unfinished()
                 self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
+        # Python calls no exit where enter raises ("With Statement Context Managers"), be it by a
+        # Ctrl-C: lock and lease would stay.
         except BaseException:
             self._stack.close()
             raise
@@ -333,16 +338,22 @@ class Session:
         """
         found = Moment.of(self.repository.head().commit, self.ledger)
         self.ownership.write()
+        # Before the checkpoint, which counts what static analysis found.
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
         commit = self._record(plan) if self._is_recorded() else None
+        # Behind the record, so that one push takes it along.
         code = publish(code) if publish else code
         head = commit or self.repository.head().commit or ""
         now = Moment.of(head, self.ledger)
+        # Only where the record came on top of what was looked at: one that replaced the last record
+        # stands beside that.
         if commit and self.repository.parents_of(commit) == (found.head,):
             carry_known(self.project, found, now)
         run, told = self.ledger.run, (int(code), head, self.elapsed)
+        # Before the journal says that the run is over: behind that nobody would miss a file which a
+        # kill left out.
         self.manifest.write(self.ledger.state, run, *told, self._grades)
         finish(
             self.ledger,

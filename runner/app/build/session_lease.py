@@ -44,8 +44,11 @@ def begin_under(lease: BranchLease, repository: Repository, ledger: JournalWrite
         why = f"not renewed for {lease.seconds:g} s"
         moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
         ledger.note(moved, durable=True)
+    # Its landings stay here, and nothing of them is pushed before the end.
     if isinstance(lease, EndLease):
         return
+    # In this order: that commit is in the remote already, and a branch that moves by the lease
+    # would push it once more.
     if lease.cut_off:
         move_branch(repository, repository.head(), lease.cut_off, "runner: go on")
     repository.publish = lease.move
@@ -56,6 +59,7 @@ def give_back_left(project: Project) -> str:
 
     A run with nothing to do takes no lease, so others would wait until that one has lapsed.
     """
+    # By what this clone keeps of its lease: a run with nothing to do is to ask no remote.
     if not LeaseMemory(project.cache).token:
         return ""
     try:
@@ -72,6 +76,7 @@ def confirm(
 ) -> frozenset[ExitCode]:
     """Whether the branch is still ours to build, said where it is not."""
     try:
+        # That the remote is away now is no loss of the branch: `trouble` has what was heard of one.
         lease.renew()
     except RunnerError as error:
         say(f"note: {error.message}: {error.detail}")

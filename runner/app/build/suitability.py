@@ -224,6 +224,7 @@ def require_trust(
     `again` is what to type to say so: it starts no more than what was asked for.
     """
     trust = Trust(project.places.state)
+    # Backwards, so that of a line that several bring the first one is named.
     brought = {line: who for who, line in reversed(tuple(_list_brought_commands(project, plan)))}
     given = trust.is_given(project.root)
     if given:

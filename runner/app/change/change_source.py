@@ -35,6 +35,8 @@ def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ..
         hint = "name a commit, a branch or a tag"
         raise RunnerError(f'there is no revision "{revision}"', hint=hint)
     head = repository.head().commit
+    # Three lists, since git compares two commits, or HEAD with the files, and names new files
+    # in neither.
     landed = (one.path for one in repository.diff_trees(commit, head))
     state = repository.state()
     paths = (*landed, *(one.path for one in state.dirty), *state.untracked)

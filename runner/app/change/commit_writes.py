@@ -95,11 +95,14 @@ def _make_commits(
         onto = made[-1] if made else head.commit
         kept = landings.get((group.task, group.attempt), "")
         known = state.task(group.task)
+        # A kept landing has all of its evidence in its message, of which we know only a part.
         rests = kept and known.status is Status.DONE and known.commit == kept
         proven = _is_proven(repository, known, group)
         own = _message(known, group, tasks.get(group.task), proven=proven)
         message = repository.message(kept) if rests else own
         made.append(commit_tree(repository, onto, group.changes, message, names_files=proven).sha)
+    # One move for all: a kill before it leaves commits that nothing names, and never a part of
+    # the tasks on the branch.
     if not move_branch(repository, head, made[-1], "runner: commit-by-task"):
         raise RunnerError(
             "the branch moved meanwhile; nothing was committed",
@@ -108,6 +111,7 @@ def _make_commits(
         )
     paths = sorted({change.path for group in found.groups for change in group.changes})
     bring_index(repository, paths, head.commit, made[-1])
+    # The log comes last: writes that a kill leaves open there are in HEAD, and passed over.
     log = WriteLog(project.root)
     for group, commit in zip(found.groups, made, strict=True):
         whose = {"run": group.run, "task": group.task, "attempt": group.attempt}
@@ -118,6 +122,7 @@ def _make_commits(
 def _is_proven(repository: Repository, known: TaskState, group: Group) -> bool:
     """Whether these are the very bytes that the proof of the task ran on."""
     tree = known.tree or known.commit
+    # What no ref leads to may have been collected meanwhile (git-gc(1)).
     if not tree or repository.git.ask("cat-file", "-e", tree).exit:
         return False
     return all(repository.blob(tree, one.path) == one.content for one in group.changes)

@@ -119,6 +119,7 @@ def _read_map(project: Project) -> OwnershipMap:
 def _list_files(project: Project) -> list[str]:
     """The files that git tracks in the project, sorted, with those that are staged."""
     with Repository.open(project.root) as repository:
+        # Without -z git quotes names that are not ASCII (core.quotePath, git-config(1)).
         listed = text(repository.git.run("ls-files", "-z")).split("\0")[:-1]
         inside = (repository.prefix.inside(path) for path in listed)
         return sorted({path for path in inside if not path.startswith("../")})
@@ -192,6 +193,7 @@ def find_place(project: Project, here: Path, typed: str) -> tuple[str, int]:
     """The file that `FILE[:LINE]` names, relative to the project, and the line or 0."""
     match = _LINE.fullmatch(typed)
     file, line = typed, 0
+    # A file may be called like a place: `FILE:12` is one only where no such file is.
     if match and not (here / typed).exists():
         file, line = match["file"], int(match["line"])
         if line == 0:

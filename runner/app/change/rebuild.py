@@ -86,6 +86,7 @@ def _steps(repository: Repository, tip: str) -> Iterator[Step]:
             yield Step(one.task, one.attempt, spec, one.commit, one.parent)
         for check in one.checked:
             if trees is None:
+                # A check landed nothing: what it ran on is found by the tree that its record names.
                 trees = {each.tree: each.commit for each in story(repository, tip)}
             base = trees.get(check.tree, one.parent)
             spec = Spec(check.spec_what, check.spec_proof)
@@ -193,6 +194,7 @@ class _Rebuilding:
                 return f"{path} differs in the rebuilt tree"
         if step.is_check:
             return ""
+        # A commit that changed the runner's documents, too, has a tree that no rebuild makes.
         landed = self.repository.diff_trees(step.parent or None, step.commit)
         whole = all(change.path not in self.project.documents for change in landed)
         if whole and outcome.tree != self.repository.tree_of(step.commit):

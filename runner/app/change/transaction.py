@@ -231,6 +231,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
             return Undone(back)
     with open_transaction(project) as transaction:
         session = transaction.session
+        # Planned under the lock: what a crash left is put right by now, and no run goes on.
         back = history_undo.plan_undo(
             session.repository, transaction.plan.tasks, transaction.state, id_, reason
         )

@@ -86,6 +86,7 @@ def approve_draft(project: Project, named: str, by: str = "person", via: str = "
     with open_journal(project, via) as journal:
         if not _stands(project, one):
             _require_fitting(project, one)
+            # Said before a kill already: one word of a person is one line of the journal.
             if one.digest not in project.state().approved_drafts:
                 word = DraftReviewed(one.number, one.digest, approved=True, by=by)
                 journal.append(word, durable=True)
@@ -103,6 +104,7 @@ def reject_draft(
         raise RunnerError(
             "a rejection needs a reason", hint="--reason TEXT: the next draft reads it"
         )
+    # A kill came between the plan and the journal: a no would leave tasks that nobody wants.
     if one.digest in project.state().approved_drafts and _stands(project, one):
         raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
     decline_draft(project, named, reason)

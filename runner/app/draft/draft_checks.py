@@ -73,6 +73,7 @@ def check_sections(project: Project, target: Target, reading: DraftReading, text
 
     `text` are the sections as they would stand there; `reading` has the lines of the answer.
     """
+    # By line as well: sections come behind all that is there, so no line of it moves.
     before = {(one.message, one.line) for one in _problems(project, target.path, target.data)}
     whole = target.with_text(text, project.root.name)
     mistakes: list[Remark] = []

@@ -191,6 +191,8 @@ def _data(text: str) -> str:
 
 LONGEST = 40_000
 """Characters of a wish."""
+# A page of an issue does not show it: a person would approve words that they never saw. One
+# that is not closed hides all that follows (CommonMark 0.31, 4.6).
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SECONDS = 30.0
 
@@ -240,6 +242,7 @@ def issue_wish(root: Path, numbers: tuple[int, ...], environ: Mapping[str, str])
 
 
 def _issue(tool: str, number: int, root: Path, environ: Mapping[str, str]) -> str:
+    # gh itself fills the braces from the folder's remote (`gh help api`).
     path = f"repos/{{owner}}/{{repo}}/issues/{number}"
     code, out = capture([tool, "api", path], root, environ, _SECONDS)
     try:

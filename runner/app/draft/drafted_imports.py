@@ -95,6 +95,7 @@ def draft_import(
             reading, checked, times, usage = made.go(subject)
             rounds, usages = rounds + times, [*usages, usage]
             if wrong := (*reading.mistakes, *checked.mistakes):
+                # Its tasks stay as they were imported; what other batches were given is kept.
                 mistakes = wrong
                 refused += [one.id for one in batch]
                 continue

@@ -130,6 +130,7 @@ class Gate:
         if not found.changes:
             return GateResult(found, skipped="the base holds all of it already")
         suite = load_suite(self.project, self.repository, found.merge.commit, asked.tests)
+        # Of the merge result: its commands may be other ones than those of the base.
         self.trust(suite)
         return self._answer(found, suite)
 
@@ -139,6 +140,8 @@ class Gate:
             notes.append(
                 "what --moved-from names is not in this clone: all that is selected counts"
             )
+        # In memory: a map from elsewhere counts for this one question, and is not mixed with what
+        # runs saw here.
         with Store(None) as store:
             knowledge, told, seconds = self._learn(suite, found, store)
             notes += told
@@ -342,6 +345,7 @@ class Gate:
         result = GateResult(
             found, suite, self._select_all(suite, why, ()), why, ran, took, whole_seconds=took
         )
+        # What stopped at a failure ran less than it would: such a map would name too few tests.
         if result.breaks:
             return result, 0
         self.say(f"passed in {took:.1f} s; now each file of tests alone, with its lines counted")

@@ -75,6 +75,7 @@ def open_pull_request(
 def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
     """Into which branch it is to be merged. Raises RunnerError where nothing says so."""
     said = next((environ[name] for name in _NAMED_BY if environ.get(name)), "")
+    # The remote's first: a local branch of that name is as old as its last pull.
     names = (f"origin/{said}", said) if said else _USUAL
     for name in names:
         if repository.resolve(name) is not None:

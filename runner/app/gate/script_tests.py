@@ -42,6 +42,7 @@ _REFUSED = regex(
 )
 """Options by which other files or tests run than the rules say."""
 _MOST_ALIASES = 4
+# As npm does for a script (docs.npmjs.com, npm run): the project's own tools come first.
 _LOCAL = 'export PATH="$PWD/node_modules/.bin:$PATH"; '
 
 
@@ -121,6 +122,7 @@ def _unfold(text: str, scripts: dict[str, str], name: str, depth: int = 0) -> li
     for part in (one.strip() for one in text.split("&&")):
         called = re.fullmatch(r"npm (?:run|run-script) (?:--silent |-s )?([\w:.-]+)", part)
         inner = scripts.get(called[1], "") if called else ""
+        # npm also runs what is called pre and post it, which would be lost here.
         hooked = called is not None and {f"pre{called[1]}", f"post{called[1]}"} & scripts.keys()
         if not (inner and _mentions(inner, name)):
             found.append(part)
@@ -131,6 +133,7 @@ def _unfold(text: str, scripts: dict[str, str], name: str, depth: int = 0) -> li
         if more is None:
             return None
         found += more
+    # One sign alone lets a command run behind the others: then nobody knows what ends when.
     return None if "&" in "".join(found) or not all(found) else found
 
 
@@ -171,6 +174,7 @@ def _find_files(part: str, name: str, paths: Sequence[str]) -> tuple[str, tuple[
     if None in patterns or (not named and name == "node --test" and _runs_types(paths)):
         return None
     every = [one for one in patterns if one is not None] or [_DEFAULT[name]]
+    # Neither Node's runner nor mocha looks into it by itself.
     own = [path for path in paths if "node_modules" not in path.split("/")]
     files = tuple(path for path in own if any(one.search(path) for one in every))
     return (shlex.join(kept), files) if files else None

@@ -72,6 +72,8 @@ def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
             found[one.task] = one
             continue
         tests, more = dict(known.tests), dict(one.tests)
+        # A contract without tests beside it is meant whole: a list of the other answer's would
+        # narrow it.
         partial = {
             name: tuple(sorted({*tests.get(name, ()), *more.get(name, ())}))
             for name in {*tests, *more}

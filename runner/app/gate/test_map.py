@@ -105,6 +105,8 @@ def load_map(
         )
     try:
         found = _read(data)
+    # A cache is filled by any job: `float` of a number with 400 digits overflows, and lists in
+    # lists end the reader.
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None, "the map of the tests is damaged: chosen by imports"
     if not _is_of_base(repository, found.commit, base):

@@ -230,12 +230,15 @@ def may_run_prose(repository: Repository, tests: str, commit: str) -> bool:
 def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, str | list[str]] | None:
     """Pytest's settings (docs.pytest.org, "Configuration"); None where they are damaged."""
     try:
+        # Of these the first that is there counts, even an empty one; of those below only one with
+        # a table of its own (docs.pytest.org, "Configuration").
         for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
             if (data := read(name)) is not None:
                 return _read_ini(data, section)
         table = tomllib.loads((read("pyproject.toml") or b"").decode())
         found = table.get("tool", {}).get("pytest", {})
         if found:
+            # Since pytest 9 the table may be `tool.pytest` itself.
             options: Mapping[str, str | list[str]] = found.get("ini_options", found)
             return options
         for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):

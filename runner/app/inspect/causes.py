@@ -127,6 +127,7 @@ class Inquiry:
             return Cause(id_, "is no task of the plan", next="runner validate")
         if id_ == asked.id or id_ in asked.path:
             return Cause(id_, "waits for itself: they go in a circle", next="runner validate")
+        # Once each: in a plan of many layers the ways down to one task are without number.
         if id_ in asked.told:
             return Cause(id_, "(see above)")
         return self._cause(asked.deeper(id_))

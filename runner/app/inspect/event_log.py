@@ -205,6 +205,7 @@ def read_latest(project: Project, number: int) -> tuple[Record, ...]:
     try:
         with project.journal_path.open("rb") as file:
             size = file.seek(0, 2)
+            # From the end: the page asks again and again, of a journal that may be large.
             start = max(0, size - _MOST_BYTES)
             file.seek(start)
             lines = file.read(_MOST_BYTES).splitlines()

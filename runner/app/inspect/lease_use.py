@@ -128,6 +128,7 @@ def _try_branch(what: str, branch: str, said: str | None) -> Diagnostic:
 def _try_leases(what: str, remote: Remote) -> Diagnostic:
     """Two refs made in one push, and taken away in one."""
     said = ""
+    # A forge may take no refs beside branches and tags: the second name is a branch's.
     for ref in refs_of(f"probe-{effects.new_id()}"):
         value = remote.write_commit(write_lease(Lease(doing="doctor --remote")))
         refs = (ref, f"{ref}-2")

@@ -104,6 +104,7 @@ class Tally:
         """Count one record."""
         # Times of one form and in UTC are in order as text (RFC 3339, 5.1).
         counts = record.time >= self.since
+        # Also what is too old to count: a wait that ended in this time may have begun before it.
         wait = self.waits.hear(record)
         if counts:
             self.records += 1

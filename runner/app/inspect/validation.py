@@ -190,6 +190,7 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
 
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
     """An error for each contract or gate of an open task that the runner's own tests would run."""
+    # The machines of a cluster have programs of their own, which nobody sees from here.
     if ":" in project.settings.executor:
         return
     places: Places | None = None

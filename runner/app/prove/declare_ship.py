@@ -96,6 +96,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
             tag, commit = _declare(session, reading, verified, grades, request.tag)
             _finish(session, subjects, ExitCode.OK)
     if shortfall is not None:
+        # Once the lock is free again: it is a short run of its own.
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
     told = _attest(project, tag, commit)
@@ -283,6 +284,7 @@ def _declare(
     shipped.
     """
     date = effects.timestamp()[:10]
+    # Looked at before anything is written: a tag that is taken would be met behind the commit.
     if wanted:
         require_free(session.repository, wanted)
     tag = wanted or free_tag(session.repository, f"runner-ship-{date}")

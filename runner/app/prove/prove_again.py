@@ -60,6 +60,7 @@ def prove_before(
         for id_, one in find_unverified_tasks(
             session.project, tasks, state, session.repository
         ).items()
+        # What is not committed is in no tree that a proof could run on.
         if id_ in needed and not one.uncommitted
     }
     words = [id_ for id_ in needed & done if is_by_word(state.task(id_))]

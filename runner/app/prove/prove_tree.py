@@ -197,6 +197,7 @@ def _prove_all(
             for future in as_completed(futures):
                 listener(future.result())
         except BaseException:
+            # In this order: the pool waits for its threads, and these wait for their commands.
             opened.crew.cancel()
             executor.shutdown(wait=True, cancel_futures=True)
             raise

@@ -47,7 +47,9 @@ _SECONDS = 120.0
 """The longest that a push, or a word with the forge, may take."""
 _ADDRESS = regex(r"https?://\S+")
 _UNKNOWN_PERSON = regex(r"gh auth|log ?in|credential|\btoken|401", re.IGNORECASE)
+# Nobody sees a question here (`gh help environment`, git(1)): it is to fail, not to wait.
 _QUIET = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "GIT_TERMINAL_PROMPT": "0"}
+# In the words of git's transport.c, which it translates into no language.
 _REJECTED = ("[rejected]", "[remote rejected]", "non-fast-forward", "stale info")
 
 
@@ -217,6 +219,7 @@ class Request:
     def open(self, title: str, body: str, tag: str) -> str:
         """Push the branch and the tag, and open it; the address of the one that is open already."""
         self.publisher.push(f"refs/heads/{self.branch}", f"refs/tags/{tag}")
+        # An earlier ship, or one that was killed here, may have opened it: a forge takes no second.
         known = self.publisher.request_of(self.branch)
         return known or self.publisher.open_request(self.branch, title, redact(body))
 

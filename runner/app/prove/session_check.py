@@ -94,8 +94,10 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
 def _changes(project: Project, note: Mapping[str, Any]) -> tuple[Changed, ...]:
     """What differs now from when the session began."""
     head, before = note.get("head"), note.get("before")
+    # Of a note that was lost all that differs from HEAD counts: too much is run, not too little.
     known = before if isinstance(before, dict) else {}
     with Repository.open(project.root) as repository:
+        # Against the commit of the begin: what the session committed no longer differs from HEAD.
         if isinstance(head, str) and head and repository.resolve(head) is not None:
             _, found = change_source.since(repository, head)
         else:
@@ -119,6 +121,7 @@ def _digest(one: Changed) -> str:
 
 
 def _place(project: Project, session: str) -> Path:
+    # It is the program's word, and becomes a file's name.
     name = _SESSION.sub("", session)[:64] or "session"
     return project.cache / "sessions" / f"{name}.json"
 

@@ -61,6 +61,7 @@ def find_unverified_tasks(
     with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
 
         def dirty(blobs: Mapping[str, str]) -> Iterable[str]:
+            # Before git looks: a file that is saved in between is another one next time.
             asked.update((path, _look(project, path)) for path in blobs)
             return [one.path for one in opened.state().dirty] if blobs else []
 

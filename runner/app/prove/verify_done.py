@@ -153,6 +153,7 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
     try:
         with open_transaction(project) as transaction:
             now = [one for one in failing if _is_believed(project, transaction.state, one.task)]
+            # Looked at under the lock: what failed is said of the commit on which it failed.
             if now and project.head().commit == verified.head:
                 transaction.begin("verify")
                 for one in now:

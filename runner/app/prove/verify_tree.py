@@ -209,6 +209,7 @@ def _mark_stale(
         note = why_stale(one, "on the whole tree") + (f", last landed {last}" if last else "")
         session.ledger.note(TaskStaled(note=note), task=one.task, durable=True)
         board.say(one.task, Status.STALE, note)
+    # On another branch, where a person may be by now, the plan's file is that branch's.
     if owners and session.project.head().ref == session.branch.ref:
         board.publish(session.ledger.note, head=verified.head)
     return frozenset({ExitCode.REGRESSION}) if owners else frozenset()

@@ -121,6 +121,7 @@ def _is_trusted(project: Project) -> bool:
     if project.environ.get("CI", "").lower() == "true":
         return True
     sources = project.loaded.sources
+    # In the very words in which `require_trust` showed them: a yes is kept as their digest.
     brought = [
         f"{command} (compiles {glob})"
         for glob, command in project.settings.compile
@@ -154,7 +155,9 @@ def _compare_with_base(
     found = compile_projects(tree, (change.path,), commands, run_command)
     if not any(one.refuses for one in found):
         return found
+    # Only for what is refused: most changes compile, and need no second go.
     site.scratch.apply((replace(change, content=before),))
+    # By its words and not by its line, which the change itself may have moved.
     known = {
         (one.path, one.message)
         for one in compile_projects(tree, (change.path,), commands, run_command)

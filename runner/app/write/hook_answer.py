@@ -212,6 +212,7 @@ def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
     folder, tool, arguments = _read_call(call.said, environ)
     command = command_of(tool, arguments)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
+    # Most calls read: for them no rules are loaded, since the agent waits for this process.
     if not (writes or command):
         return HookAnswer()
     rules = _load_rules(call, environ)
@@ -353,6 +354,7 @@ def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Findi
     if (
         admitted.clean
         and not named
+        # Read in this process alone: a hook asks nobody for trust, and starts no compiler.
         and (mistake := compile_check.compile_file(change, None)) is not None
     ):
         yield mistake

@@ -192,6 +192,8 @@ class _Maker:
         """The sections, in the files' order."""
         for id_, file, task in self._found:
             section = self._section(id_, file, task)
+            # Words of another tool may read as fields, headings or blocks of a plan, and those run
+            # commands.
             if is_as_meant(section):
                 yield section
                 continue
@@ -263,6 +265,7 @@ def _appended(data: bytes, added: Sequence[NewSection], name: str) -> str:
 def _write(project: Project, path: str, data: bytes, text: str) -> None:
     place = project.root / path
     whole = data + text.encode()
+    # A rename brings the new file's mode: the plan keeps the one that its person gave it.
     mode = place.stat().st_mode & 0o777 if data else 0o644
     if not effects.write_file(place, whole, mode=mode, expected=data or None):
         raise RunnerError(

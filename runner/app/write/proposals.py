@@ -146,6 +146,7 @@ class Proposals:
                 hint="nothing is left to review",
                 code=ExitCode.OK,
             )
+        # First: git is never to see what is staged, which a person may still refuse.
         self._ignore_run_files()
         before = next((one for one in self._by_hand(task_id) if one.path == path), None)
         run = _EDITED if edited else _PROPOSED
@@ -216,6 +217,7 @@ class Proposals:
         """A person's edit of a proposal takes the whole way again; it stands in its place then."""
         task_id, task = self.workplace.task(staged.task)
         proposed = self._propose(task_id, task, staged.path, content, edited=True)
+        # Behind the new one: a kill in between leaves both, and not none.
         if proposed.staged is not None and staged.attempt != BY_HAND:
             self.staging.remove((staged,))
         return proposed
@@ -280,6 +282,8 @@ class Proposals:
         compile_check.require_compiled(change, self.workplace)
         how = Review.EDITED if staged.run == _EDITED else Review.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
+        # The yes is on disk before the bytes are in the tree: a kill in between leaves a write that
+        # still waits, and none that nobody let.
         self._journal(staged, event)
         log = WriteLog(self.workplace.root)
         whose = {"run": staged.run, "task": staged.task}

@@ -166,6 +166,8 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
         )
     if asked.read_value is None:
         return _values_at(asked.place, read_input)
+    # Never from an argument: those are shown to others on the machine (ps(1)), and kept by
+    # shells.
     value = asked.read_value()
     if not value.strip():
         raise RunnerError("the value is empty", hint="give the text that the scan stops at")

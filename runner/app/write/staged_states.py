@@ -141,6 +141,7 @@ class Standings:
             return Standing.WAITS if there == one.before else Standing.MOVED
         known = self.state.task(one.task)
         held = known.held
+        # Held work that tells no attempt (0) may be this one's.
         if held is None or known.status is Status.DONE or held.attempt not in {0, one.attempt}:
             done = there == one.after or known.status is Status.DONE
             if not done and self._is_rejected(one):

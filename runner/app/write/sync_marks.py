@@ -141,6 +141,7 @@ def _match(
         same = by_title.get(task.title, [])
         line = task.source.rpartition(":")[2]
         exact = [one for one in same if str(one.line) == line]
+        # Two of one title and none on its line: a wrong mark would say that the other is proven.
         if len(exact or same) == 1:
             yield task, (exact or same)[0]
 

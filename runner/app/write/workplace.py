@@ -77,6 +77,8 @@ class Workplace:
         """
         path = Path(typed)
         if path.is_absolute():
+            # A shell may stand in a folder by another name than git's, through a link. The last
+            # part is not followed: a link is itself what was named.
             real = Path(os.path.realpath(path.parent)) / path.name
             for root in (self.root, Path(os.path.realpath(self.root))):
                 for candidate in (path, real):
@@ -196,8 +198,10 @@ def read_named(name: str, read_input: Callable[[int], bytes]) -> bytes | Unreada
         if name == STANDARD_INPUT:
             return _check_size(read_input(LARGEST + 1), name)
         mode = os.stat(name).st_mode  # noqa: PTH116 - a name may hold what a Path cannot
+        # A pipe is what a shell gives for `<(command)` (bash(1), Process Substitution).
         if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
             return _no_file(name, mode)
+        # One byte more tells a larger one, also of a pipe, which has no size.
         with open(name, "rb") as file:  # noqa: PTH123 - likewise
             return _check_size(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
