@@ -120,6 +120,8 @@ def _run(files: list[_File], bench: GateContext, *, strict: bool) -> frozenset[s
     wanted = {one.key for file in files for one in file.fresh}
     keys: set[str] = set()
     out = own_folder(bench.place.box, "probes") / "keys.txt"
+    # Without `on_base`: where a contract changes files the proposal is put back for the next check,
+    # and these probes would go with it.
     quiet = replace(bench, tell=_ignore_line, on_base=None, changes=_with_probes(files, bench))
     with _held(files, bench):
         for contract in bench.task.test_contracts:
@@ -174,6 +176,7 @@ def _held(files: list[_File], bench: GateContext) -> Iterator[None]:
         yield
     finally:
         for (file, one), mode in zip(places, modes, strict=True):
+            # A test may have taken its own folder away; what is put back below brings that, too.
             if file.parent.is_dir():
                 effects.write_file(file, one.proposed, mode=mode)
         if bench.on_base is not None:

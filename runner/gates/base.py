@@ -275,6 +275,7 @@ def failures_of(
 def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
     longer = "gate_seconds" if check.kind == "gate" else "hard_seconds"
     match ran.ended:
+        # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
         case Ended.IDLE if check.kind != "gate":
             return "have it say how it goes, or allow it more silence: idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:

@@ -70,6 +70,7 @@ def earlier(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> Ba
     before = replace(bench, on_base=None, changes=changes)
     with bench.on_base(changes):
         trial = try_check(replace(check, id=f"{check.id}-before"), before)
+    # What was cut off says nothing of the base, and would be believed by every later run.
     if trial.ran.ended is not Ended.EXITED or bench.cancelled.is_set():
         return None
     found = make_earlier(trial, bench)
@@ -224,6 +225,8 @@ def compare_failures(
     if now.failing:
         return None
     if now.complaints and before.complaints and now.exit == before.exit:
+        # Counted, since a compiler says the same of a file more than once: one more of it is new,
+        # and what only moved to another line is not (its lines are taken out).
         new_ones = Counter(now.complaints) - Counter(before.complaints)
         old_ones = Counter(now.complaints) - new_ones
         return Compared(tuple(new_ones.elements()), tuple(old_ones))
@@ -269,6 +272,7 @@ def _first_seen(check: Check, failures: tuple[str, ...], bench: GateContext) -> 
     """The oldest commit at which one of these failures was seen; each is kept with its own."""
     key = _record(check, bench)
     known = {name: str(commit) for name, commit in proof_cache.load_entry(bench.kept, *key).items()}
+    # What no longer fails is left out: if it comes back, it is first seen anew.
     now = {name: known.get(name, bench.base) for name in failures}
     if now != known:
         proof_cache.remember(bench.kept, dict(now), *key)

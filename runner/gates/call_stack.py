@@ -59,6 +59,7 @@ def _is_function(node: ast.AST) -> bool:
 def _in_scope(scope: ast.AST) -> Iterator[Decides]:
     nodes = [*_of_scope(scope)]
     names: set[str] = set()
+    # Until nothing more comes: in a loop a name may be used above the line that binds it.
     while True:
         more = {name for node in nodes for name in _find_assigned_names(node, names)} - names
         if not more:
@@ -186,6 +187,8 @@ def _lines(
         used = bool(reads.search(line)) or bool(words & near)
         if used and (given := gives.search(line)):
             said = next((one for one in given.groups() if one), "")
+            # `ok`, `more` and `n` only say that there is a caller (runtime.Caller, Frames.Next,
+            # Callers).
             known |= dict.fromkeys(set(_WORD.findall(said)) - {"_", "ok", "more", "n"}, at)
         if filled:
             known[filled[1]] = at

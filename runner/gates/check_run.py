@@ -239,6 +239,7 @@ def _installed(place: Place) -> Iterator[object]:
         folder = place.shown / share
         for pattern in _INSTALLED:
             for file in sorted(folder.glob(pattern)):
+                # By ctime: an installer may give a file any mtime (utimensat(2)), and never this.
                 found = file.stat()
                 yield (file.name, found.st_ino, found.st_size, found.st_ctime_ns)
 

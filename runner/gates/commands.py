@@ -288,6 +288,7 @@ def _make_skipped_proof(check: Check, why: str) -> Proved:
 
 def _nothing_to_check(trial: CheckRun, bench: GateContext) -> bool:
     """Whether a gate that nobody configured failed for want of anything to look at."""
+    # Only of all that it printed: the end of more could look just like "nothing to check".
     ran, check = trial.ran, trial.check
     whole = ran.tail if ran.size == len(ran.tail.encode()) else ""
     task, settings = bench.task, bench.settings

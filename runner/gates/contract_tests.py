@@ -116,6 +116,7 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
 def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved:
     """Once more with its lines counted: by chance it failed, or since they are counted."""
     fitted = _fit_coverage(first.check, bench)
+    # Nothing counts its lines, so a third run would only be the second once more.
     if fitted.line == first.check.command and not fitted.variables:
         bench.ran[first.check.id] = plain
         return _flaky(first, plain)

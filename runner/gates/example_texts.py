@@ -95,6 +95,7 @@ def examples_of(task: Task) -> tuple[Example, ...]:
     for line in task.acceptance:
         found += _of_sentences(line) if len(line) <= _LONGEST else ()
     text = f"{task.title}\n{task.prose}"
+    # The prose of a bugfix shows what comes out wrongly as readily as what should.
     if task.type not in ("bugfix", "refactor") and not ELSEWHERE.search(text):
         found += _of_tables(task.prose)
         found += _of_doctests(task.prose)

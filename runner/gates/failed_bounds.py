@@ -40,6 +40,8 @@ class Bounds:
 
 def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
     """What held the command, and the one line that loosens it; empty where nothing shows that."""
+    # The kernel stops by SIGKILL what outgrows its cgroup, by SIGXFSZ what writes a file beyond its
+    # limit (setrlimit(2)); without a bound neither says so much.
     if code == _KILLED and (said := _memory(bounds)):
         return said
     if code == _TOO_LARGE and (said := _file_size(bounds)):

@@ -60,6 +60,8 @@ _STUB = regex(
 """The whole body of a function that nobody has written yet."""
 _REFUSAL = regex(r"^(?:if [^\n]*:\n[ ]{4}raise [^\n]*|assert [^\n]*)\n", re.MULTILINE)
 """What a Python function does before its work: it refuses."""
+# Of Go alone: of 1,377 real commits the one finding in a script was false (`acquire = () =>
+# Promise.reject(error)`).
 _ALWAYS_FAILS = regex(
     r"(?:(?:nil|null|undefined|-?\d+|\"\"|''|``|false|[\w.\[\]*]*\{\})\s*,\s*)*"
     r"(?:errors\.New|fmt\.Errorf)\("
@@ -122,8 +124,11 @@ def _told(bench: GateContext, tests: Sequence[Source]) -> Iterator[tuple[str, in
             asked = [one for one in tests if head.name in one.words]
             if said := "" if _is_promised(bench.task) else tell_unwritten(head):
                 yield path, head.line, said, True
+            # At least half of it must be this task's: else it answers as it did before.
             if asked and head.parameters and head.gives and 2 * len(lines & span) >= len(span):
                 own = [one for one in answers if _is_of(one, head, source)]
+                # A table of three levels that its plan lists is meant; such a good one was told
+                # once, since its tests ask for all of it.
                 listed = _is_listed(own, bench.task)
                 said = tell_constant(head, asked) or tell_single(head, bench.task)
                 if not (said or listed):

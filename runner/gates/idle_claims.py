@@ -58,6 +58,7 @@ _FAKED = regex(
 _ITSELF = "both names are of one object, and it equals itself whatever became of it"
 _WIDE = "it lets the number be off by {:g}"
 _NEARLY = frozenset({"assertAlmostEqual", "approx", "isclose", "assert_allclose", "allclose"})
+# A float ends at 1.8e308: beyond these the reckoning itself would raise OverflowError.
 _HUGE = 1e300
 _MOST_PLACES = 99
 _SHARE = 0.5
@@ -241,6 +242,7 @@ def _of_call(
     if name == "assertAlmostEqual":
         places = given.get("places", _number(rest[0]) if rest else None)
         if places is not None and abs(places) <= _MOST_PLACES:
+            # unittest rounds the difference to so many places: half of the last one still passes.
             given["delta"] = given.get("delta") or 10.0**-places / 2
     absolute = [given.get(word) for word in ("delta", "abs", "abs_tol", "atol")]
     relative = [given.get(word) for word in ("rel", "rel_tol", "rtol")]

@@ -153,6 +153,7 @@ def _content(path: Path) -> bytes | None:
         os.close(descriptor)
         return None
     with os.fdopen(descriptor, "rb") as file:
+        # Bounded once more: what still runs may have made it longer since it was asked.
         content = file.read(LARGEST + 1)
     return content if len(content) <= LARGEST else None
 

@@ -61,6 +61,8 @@ class Recorder:
 
         Who waits for something asks until it is so. Looked at only after a failure.
         """
+        # A thread has one profile function (sys.setprofile), and one of the program's own goes
+        # first.
         if sys.getprofile() is not None:
             return
         sys.setprofile(_Again(self, frame, place).hear)
@@ -100,6 +102,7 @@ def _given(frame: FrameType) -> list[Any]:
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:
+    # By identity: an `__eq__` of the project could run anything, and be true of everything.
     return len(one) == len(other) and all(a is b for a, b in zip(one, other))  # noqa: B905 - 3.8
 
 
@@ -122,6 +125,7 @@ def of_pytest(recorder: Recorder) -> None:
     from _pytest.assertion import rewrite
 
     rewrite._format_explanation = _telling(rewrite._format_explanation, recorder)  # type: ignore[attr-defined]  # noqa: SLF001 - what rewritten asserts call
+    # The first from pytest 8.4 on, the second before.
     for module, name in (("_pytest.raises", "RaisesExc"), ("_pytest.python_api", "RaisesContext")):
         with suppress(Exception):
             found = getattr(__import__(module, fromlist=[name]), name)
@@ -131,6 +135,7 @@ def of_pytest(recorder: Recorder) -> None:
 
 def _telling(known: Any, recorder: Recorder) -> Any:
     def told(*given: Any, **named: Any) -> Any:
+        # What goes wrong in here is ours: no test may end otherwise for it.
         with suppress(Exception):
             recorder.note_failure(sys._getframe(1))  # noqa: SLF001 - documented, and there is no other way
         return known(*given, **named)

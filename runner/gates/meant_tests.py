@@ -182,6 +182,8 @@ def _find_removed_names(bench: GateContext) -> frozenset[str]:
             for name, tokens in _definitions(one.content or b""):
                 after.setdefault(name, []).extend(tokens)
     gone, added = before.keys() - after.keys(), after.keys() - before.keys()
+    # Each pair is compared. Of so many nobody tells what was renamed, so nothing is called removed
+    # unless nothing took its place.
     if len(gone) > _MOST_NAMES or len(added) > _MOST_NAMES:
         return _NOWHERE if added else frozenset(map(_text, gone))
     return frozenset(

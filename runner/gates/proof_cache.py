@@ -127,6 +127,8 @@ def _forget_some(folder: Path) -> None:
     """Take away the oldest where too much is known."""
     files = list(folder.iterdir())
     if len(files) > _MOST:
+        # Another run may take the same ones away: that is an OSError, and they are forgotten
+        # anyway.
         files.sort(key=lambda file: file.stat().st_mtime)
         for file in files[:_FORGOTTEN]:
             effects.unlink(file)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from runner.gates.base import Check, GateContext, Proved
     from runner.model import Coverage, Finding, Observed, Proof, Task
 
+# The order counts: `base_tests` asks how the contracts ended (`ran`), most of what comes behind
+# `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
+# not tried of what is refused by then.
 FAMILIES = (
     integrity,
     by_type,
@@ -119,6 +122,7 @@ def _with(bench: GateContext, said: list[Proved]) -> GateContext:
     """The bench, and what the checks before said."""
     proofs = tuple(one.proof for one in said if one.proof)
     observed = tuple(row for one in said for row in one.observed)
+    # A question may be answered with yes: what the rest has to say is wanted then.
     refused = any(finding.refuses and not finding.asks for one in said for finding in one.findings)
     if (proofs, observed, refused) == (bench.proofs, bench.observed, bench.refused):
         return bench

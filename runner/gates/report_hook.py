@@ -130,6 +130,8 @@ class _Seen:
 
     def copy(self, target: str) -> None:
         """A person's own report, where it took the place of ours."""
+        # Words of the line come behind those of PYTEST_ADDOPTS, and of two --junitxml the last
+        # counts.
         if target and self.file not in ("", target) and not os.path.exists(target):
             with open(self.file, "rb") as read, open(target, "wb") as written:
                 written.write(read.read())
@@ -219,6 +221,8 @@ def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
     for word, found in (("failure", result.failures), ("error", result.errors)):
         for case, said in found:
             whole = getattr(case, "test_case", None)  # of a subTest
+            # Only the whole was begun, as far as unittest tells: it would count as passed beside a
+            # part of it that failed.
             rows.pop(str(whole.id()) if whole is not None else "", None)
             rows[str(case.id())] = (word, str(said))
     return rows

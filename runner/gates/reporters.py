@@ -181,6 +181,7 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     _put(folder / "report.cjs", node_hook.PRELOAD.encode(), 0o644)
     for tool in _TOOLS:
         real = which(tool, environment)
+        # Where PATH has ours already, it would start itself without end.
         if real is not None and not real.is_relative_to(programs):
             text = _SHELL.format(tool=tool, real=shlex.quote(str(real)), named=_NAMED[tool])
             _put(programs / tool, text.encode(), 0o755)

@@ -255,6 +255,7 @@ def _count_unittest(output: str) -> dict[str, int] | None:
     ran = _UNITTEST_COUNT.findall(output)
     if not ran:
         return None
+    # Of the end alone: a test may print `errors=2` itself.
     bad = _count_words(_UNITTEST_BAD_COUNT.findall(output[-400:]))
     passed = read_number(ran[-1]) - sum(bad.values())
     return {"passed": max(0, passed)} | {word: number for word, number in bad.items() if number}

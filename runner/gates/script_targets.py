@@ -41,6 +41,7 @@ _PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "-
 """Options whose value says in which folder or package the script stands."""
 _RUN = frozenset({"run", "run-script"})
 _MAKE = regex(r"\bg?make\b(?P<words>[^;&|\n]*)")
+# In the order in which GNU make looks for them (its manual, Makefile Names).
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = regex(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
 _STARTED = regex(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
@@ -145,6 +146,8 @@ def _scripts(
     for folder, name in find_started_scripts(command):
         for path in _packages(folder):
             scripts = _scripts_in(read(path))
+            # npm runs `pretest` and `posttest` around `test`, and so of any name (its manual,
+            # scripts).
             for one in (f"pre{name}", name, f"post{name}"):
                 if isinstance(text := scripts.get(one), str):
                     yield (path, one), text
@@ -195,6 +198,7 @@ def _rules(
         text = (read(path) or b"").decode("utf-8", "replace") if path else ""
         rules = dict(rules_in(text[:_LARGEST]))
         words = [word for word in match["words"].split() if not word.startswith("-")]
+        # Without a goal make takes the first rule (GNU make, Goals).
         wanted = [word for word in words if word in rules] or list(rules)[:1]
         known: set[str] = set()
         while wanted:

@@ -84,6 +84,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 def _make_finding(change: Change, bench: GateContext, tool: str) -> Finding:
     """A new one refuses whoever wrote it; one that was there may be edited, if a person says so."""
+    # pluggy edits modules of this name, being the tool: its real commits waited for an answer.
     meant = bench.by_person or _is_called(tool, bench)
     edited = Severity.WARNING if meant else Severity.QUESTION
     added = bench.before(change.path) is None

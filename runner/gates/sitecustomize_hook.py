@@ -118,6 +118,7 @@ def measure() -> None:
     settled: list[bool] = []
 
     def hear(event: str, given: tuple[Any, ...]) -> None:
+        # The hook stays for as long as the interpreter (PEP 578): once settled it costs one look.
         if settled or event not in ("exec", "cpython.run_file"):
             return
         name = given[0] if event != "exec" else getattr(given[0], "co_filename", "")
@@ -168,6 +169,7 @@ def find_coverage(ours: str, python: str) -> Any:
         return None
     with Quietly():
         return _load_module("coverage", os.path.join(ours, "__init__.py"), [ours])
+    # Half of it is loaded: an import of the program's own would find that.
     for name in [name for name in sys.modules if name.split(".")[0] == "coverage"]:
         del sys.modules[name]
     return None
@@ -191,6 +193,7 @@ def note(**said: str) -> None:
 
     with Quietly():
         path = os.path.join(os.environ["RUNNER_COVER_OUT"], "about.jsonl")
+        # Interpreters that end at once write behind one another, not over one another (open(2)).
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             if os.fstat(descriptor).st_size < _LONGEST_NOTES:
@@ -249,6 +252,7 @@ def _judge_marks() -> dict[str, str]:
         through, frame = frame.f_code.co_name, frame.f_back  # type: ignore[assignment]  # the program is below
     while through in ("run", "call"):
         code, at = frame.f_code.co_code, frame.f_lasti + 2
+        # From Python 3.11 on room for caches stands behind an instruction (dis, CACHE).
         while code[at] == opmap.get("CACHE", -1):
             at += 2
         if code[at] == opmap["RETURN_VALUE"] and frame.f_back is not None:

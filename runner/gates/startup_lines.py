@@ -52,6 +52,7 @@ class Measuring:
         """The program's own measurings, each with the files that it did not ask for."""
         self.asked: Callable[..., Any] = coverage.Coverage._should_trace
         self.lines: Callable[..., Any] = coverage.CoverageData.add_lines
+        # Without the project's settings: an `omit` there would hide lines from the proof.
         self.own = coverage.Coverage(
             data_file=os.path.join(out, "data"),
             data_suffix=True,
@@ -204,6 +205,7 @@ def save_before_the_end(measuring: Measuring, end: Callable[[], None]) -> None:
     os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=measuring.after_fork)
+    # Handlers are set in the main thread alone (signal), and one of the program's own stays.
     in_main = threading.current_thread() is threading.main_thread()
     if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, on_end)

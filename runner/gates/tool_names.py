@@ -361,6 +361,7 @@ def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
         if isinstance(inner, ast.ImportFrom):
             named = [inner.module or ""]
         for name in named:
+            # These two come with Python: to try to import them asks nothing.
             if name.partition(".")[0] in _TOOLS - {"unittest", "doctest"}:
                 yield Named(name.partition(".")[0], inner.lineno, _short(ast.unparse(inner)))
 

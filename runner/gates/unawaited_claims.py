@@ -82,6 +82,7 @@ def _in_go(text: str, mask: str) -> Iterator[tuple[int, str, str]]:
         outside = _without(mask, one.start, one.end, started)
         for select in [*_GO_SELECT.finditer(outside)]:
             end = find_closing(outside, select.end())
+            # With a `default` it never waits (Go specification, Select statements).
             if re.search(r"\bdefault\s*:", outside[select.end() : end]):
                 outside = _blank(outside, select.start(), end)
         if _GO_CLAIMS.search(outside) or _GO_WAITS.search(outside):

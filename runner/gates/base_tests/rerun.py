@@ -284,9 +284,11 @@ def make_verbose_command(command: str) -> str:
     """
     line = command
     if _UNITTEST.search(line) and not re.search(r"\s(?:-v|--verbose)(?=\s|\Z)", line):
+        # unittest keeps the last of -v and -q (both are its `verbosity`), and ours stands first.
         line = _QUIET.sub("", _UNITTEST.sub(r"\g<start> -v", line))
     if not re.search(r"\s-v(?=\s|\Z)", line):
         line = _DOCTEST.sub(r"\g<0> -v", line)
+    # What ends at the first failure names no test behind it, and those would be told as gone.
     if _SCRIPT_TOOL.search(line):
         line = _SCRIPT_ENDS.sub("", line)
     return _PYTEST_ENDS.sub("", line) if "pytest" in line else line

@@ -147,6 +147,8 @@ def _likeness(old: bytes, new: bytes) -> float:
         return 1.0
     if max(len(old), len(new)) > _LARGEST:
         return 0.0
+    # Without autojunk: of texts of 200 lines and more difflib would pass over what comes often, a
+    # brace or a blank line.
     matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     return matcher.quick_ratio() and matcher.ratio()
 

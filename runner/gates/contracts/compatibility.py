@@ -115,6 +115,8 @@ class _Operation:
         }
         self.parameters = self._parameters(path, item, own)
         secured = own.get("security", root.get("security"))
+        # An empty requirement among them makes it optional, an empty list takes it away (OpenAPI 3,
+        # Operation Object, `security`).
         self.secured = isinstance(secured, list) and bool(secured) and {} not in secured
 
     def follow(self, node: Json) -> dict[str, Json]:
@@ -186,6 +188,7 @@ def _bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Difference
 
 
 def _headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Difference]:
+    # Headers whose names differ by case alone are the same (RFC 9110, 5.1).
     was, now = (set(map(str.lower, _mapping(one.get("headers")))) for one in (old, new))
     for name in sorted(was - now):
         yield Difference(f"{at} header {name}", "was removed", breaking=True)

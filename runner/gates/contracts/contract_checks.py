@@ -133,6 +133,7 @@ def _excuse_known_failures(check: Check, proved: Proved, bench: GateContext) -> 
     if bench.settings.strict or bench.on_base is None or not bench.changes:
         return proved
     with bench.on_base(()):
+        # Without a tree: under the name of the proposal nothing of the base may be remembered.
         before = prove(check, replace(bench, changes=(), on_base=None, tree=""))
     if _refusals(proved) - _refusals(before):
         return proved

@@ -76,6 +76,8 @@ class ContractContext:
     def read(self, name: str) -> Json:
         """A JSON document that a script left here; None where there is none to believe."""
         try:
+            # The code under test may write here: a link would have us read any file of the person,
+            # a pipe would keep us waiting (open(2), fifo(7)).
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
                 content = file.read(_LARGEST_REPORT + 1)
@@ -91,6 +93,8 @@ class ContractContext:
 
     def theirs(self, python: str, script: str, *arguments: str) -> str:
         """The shell text that runs one of the scripts on the project's Python."""
+        # Not isolated as ours are: the code may be found by PYTHONPATH, or lie with what the user
+        # has installed, and `-I` takes both away.
         source = self.put(f"{script}.py", (_INSIDE / f"{script}.py").read_bytes())
         return shlex.join((python, source, *arguments))
 
@@ -128,6 +132,7 @@ def reader(bench: GateContext) -> Callable[[str], bytes]:
         if not target.is_file():
             raise Refused(f"{path} is not there", hint="write the file", path=path)
         with target.open("rb") as file:
+            # One byte too many is enough for who parses it to see that it is too large.
             return file.read(LARGEST + 1)
 
     return read

@@ -153,6 +153,7 @@ def _mapping(node: MappingNode, path: str) -> dict[str, Json]:
     for key, child in node.value:
         if key.tag == "tag:yaml.org,2002:merge":
             value = _value(child, path)
+            # The earlier of several wins, and a key of its own over all (yaml.org/type/merge.html).
             for part in reversed(value if isinstance(value, list) else [value]):
                 merged |= part if isinstance(part, dict) else {}
         elif isinstance(key.value, str):
@@ -170,6 +171,7 @@ def _scalar(node: Node) -> Json:
         case "null":
             return None
         case "bool":
+            # PyYAML resolves by YAML 1.1, where these are booleans, too.
             return text.casefold() in ("true", "yes", "on")
         case "int":
             return _number(text, int)
@@ -221,6 +223,8 @@ class _Bundle:
         if isinstance(value, dict):
             id_ = value.get("$id", value.get("id"))
             own = id_.partition("#")[0] if isinstance(id_, str) else ""
+            # References count from `$id` (JSON Schema 2020-12, Core, 8.2.1): with it the pointers
+            # into this document would be looked for under an address.
             if "$id" in value and isinstance(id_, str):
                 value = {key: child for key, child in value.items() if key != "$id"}
         return self._rewrite(value, path, own)

@@ -111,12 +111,16 @@ def _line(
         "prefix": prefix_of(document),
         "seed": SEED,
         "examples": bench.settings.contract_examples,
+        # Half for the start and an eighth for an answer: with as many late ones as are waited for
+        # (`drive.MOST_LATE`) there is time left for the report.
         "start_seconds": min(START_SECONDS, check.limits.hard * _MARGIN / 2),
         "answer_seconds": min(ANSWER_SECONDS, check.limits.hard * _MARGIN / 8),
         "seconds": check.limits.hard * _MARGIN,
     }
     driver = place.ours("drive", place.write("job.json", job))
     pipe = shlex.quote(place.path("output"))
+    # To open a pipe waits for its other end (fifo(7)), so the application does not start before the
+    # driver has looked whether its port is free.
     return (
         f"mkfifo {pipe} && {{ {_start(entry, place, bench)} >{pipe} 2>&1 & "
         f"{driver}; code=$?; kill -9 $! 2>/dev/null; exit $code; }}"

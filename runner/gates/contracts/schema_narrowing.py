@@ -107,6 +107,7 @@ def _values(where: str, old: Shape, new: Shape, way: Direction) -> Iterator[Diff
     if old.values == new.values:
         return
     if old.values is None or new.values is None:
+        # Where the types differ, too, that is told already.
         if old.types == new.types:
             narrower = old.values is None
             word = "only some values are allowed now" if narrower else "every value is allowed now"

@@ -112,6 +112,7 @@ def _ours() -> str:
 def _go(bench: GateContext, fitted: Fitted, folder: Path) -> str:
     """GOFLAGS: each go command takes the flags that it knows and ignores the others."""
     given = {**bench.environment, **fitted.variables}.get("GOFLAGS", "")
+    # By itself go counts in each package only what its own tests run (go help testflag).
     return f"{given} -coverprofile={folder / GO} -coverpkg=./...".strip()
 
 
@@ -165,6 +166,7 @@ def make_empty(folder: Path) -> Path:
 
 def files_in(folder: Path, start: str = "", end: str = "") -> Iterator[Path]:
     """Plain files of bearable size directly in a folder, by their names; none for no folder."""
+    # A command may have put a link in the place of either: files elsewhere are no measurements.
     if any(each.is_symlink() for each in (folder, folder.parent)):
         return
     try:

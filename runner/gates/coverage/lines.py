@@ -164,6 +164,7 @@ def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
     if before is None:
         return frozenset(range(1, len(new) + 1))
     old = before.split(b"\n")
+    # difflib may take the square of the lines, and most of a file is the same at both ends.
     start = _alike(old, new)
     end = _alike(old[start:][::-1], new[start:][::-1])
     left, right = old[start : len(old) - end], new[start : len(new) - end]
@@ -212,6 +213,8 @@ def lines_of_landing(
         file = repository.root / path
         if is_test_path(path) or file.is_symlink() or not file.is_file():
             continue
+        # git-blame(1) gives lines that no commit has as zeros, as long as a digest of the
+        # repository.
         new = {"0" * 40, "0" * 64} if path in open_ones else set()
         lines = _blame_lines(path, {*commits, *new}, repository)
         if lines:

@@ -92,6 +92,7 @@ def _read_tool_lines(bench: GateContext, folder: Path) -> tuple[dict[str, Lines]
     merge(found, from_go(text_of(folder / instrument.GO) or "", _go_path(bench)))
     is_kept = partial(_is_kept, bench)
     folded = v8.fold(folder / instrument.V8, inside, partial(source, bench), is_kept)
+    # Where a tool tells of a file itself it counted the source; V8 counted what was made of it.
     merge(found, {path: lines for path, lines in folded.lines.items() if path not in found})
     own = {path: lines for path, lines in found.items() if not _is_installed(path)}
     return own, frozenset(folded.translated) - own.keys()

@@ -95,6 +95,7 @@ def weigh(
 ) -> Weight:
     """Hold own lines against what ran. A language of which nothing was measured is told."""
     seen = {language_of(path) for path in (*measured.told, *measured.runs)}
+    # Then a file of which it has no line did not run: nobody failed to measure it.
     if any(name == "coverage" for name, _ in measured.tools):
         seen.add("Python")
     files: list[Weighed] = []
@@ -122,6 +123,7 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
     pure = PurePosixPath(path)
     if pure.suffix not in TYPED or path in measured.told:
         return False
+    # By the name alone, since compilers write into a folder of their own (`outDir`).
     made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
     return any(PurePosixPath(one).name == made for one in measured.told)
 
@@ -223,6 +225,8 @@ def statements(content: bytes) -> Statements | None:
         with one_at_a_time():
             parser = PythonParser(text=text, filename="x.py", exclude="|".join(hidden))
             parser.parse_source()
+    # Source too deep for CPython's parser is a MemoryError, for the making of its tree a
+    # RecursionError.
     except (CoverageException, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return None
     many = range(1, text.count("\n") + 2)

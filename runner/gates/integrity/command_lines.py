@@ -45,6 +45,7 @@ def weaknesses(
     `proves` says of a command that is no test tool whether its failure matters.
     """
     old, new = dict(_lines(path, before)), dict(_lines(path, after))
+    # Of whichever line it was: a script under another name swallows no more than it did.
     known = {lost[1] for line in old.values() if (lost := _lost(line))}
     for name, line in new.items():
         was = old.get(name, "")
@@ -96,6 +97,7 @@ def _lines(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 def _as_shell(line: str) -> str:
     """A line of a rule as the shell gets it; what make puts in is a variable of no known value."""
+    # In a recipe `$$` is the dollar that the shell gets (GNU make, Using Variables in Recipes).
     line = line.replace("$$", "\0")
     for _ in range(_NESTED):
         line = _MAKES.sub("${MADE}", line)

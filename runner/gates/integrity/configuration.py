@@ -43,6 +43,7 @@ _LEAVES_OUT = regex(
     r"|-p[ =]no:(?!cacheprovider)"
     r"|\bxfail_strict\s*=\s*[\"']?(?:false|no|0)|(?<![\w-])(?:-x|--exitfirst)(?![\w-])"
 )
+# pycodestyle's `--ignore=E128` in a new tox.ini was taken for pytest's, and refused a real commit.
 _RULE_CODES = regex(r"--ignore[ =]+[\"']?[A-Z]{1,4}\d{1,4}(?:,[A-Z]{1,4}\d{1,4})*(?=[\s\"']|\Z)")
 """Of a linter: what it ignores are rules, no tests."""
 _SCRIPT_LEAVES_OUT = regex(

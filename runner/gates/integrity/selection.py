@@ -198,6 +198,7 @@ def addopts_of(path: str, content: bytes) -> str:
 
 # --- TOML -----------------------------------------------------------------------------
 
+# From pytest 9 on its settings may stand in the second one, as TOML has them.
 _TABLES = ("tool.pytest.ini_options", "tool.pytest")
 
 
@@ -252,6 +253,7 @@ def _keys_of(body: str) -> Iterator[tuple[str, str]]:
         match = _KEY.match(lines[at])
         end = at + 1
         if match:
+            # A list or a text may go on over lines: the value ends where this much is TOML.
             while end < len(lines) and not _is_toml("".join(lines[at:end])):
                 end += 1
         yield (match["key"].strip('"') if match else ""), _end_line("".join(lines[at:end]))
@@ -314,6 +316,7 @@ def _mix_ini(old: str, new: str) -> str:
             told.append(wanted)
             done = True
     if not done and wanted:
+        # Of files of this form only setup.cfg is mixed, where the section has this name.
         told.append(f"\n[tool:pytest]\n{wanted}")
     return "".join(told)
 

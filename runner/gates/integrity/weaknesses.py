@@ -69,6 +69,7 @@ def _weaker(name: str, old: TestBody, new: TestBody, *, told: bool) -> Iterator[
     if lost and not told:
         many = _format_count(lost.total(), "case")
         extra = (Counter(new.cases) - Counter(old.cases)).total()
+        # Where as many others came, the table may be the same one, written anew.
         grave = extra < lost.total()
         change = "lost" if grave else "changed"
         yield Weakness(new.line, f"{name} {change} {many}: {_short(next(iter(lost)))}", grave)

@@ -105,6 +105,8 @@ def _go_types(result: str) -> tuple[str, ...]:
     if not result.startswith("("):
         return (result,)
     parts = [part.strip() for part in result[1:-1].split(",")]
+    # Named results may be given by a bare `return` (Go specification, Return statements): nothing
+    # stands there that another value could replace.
     named = any(" " in part and not part.startswith(("func", "chan")) for part in parts)
     return () if named or "(" in result[1:-1] else tuple(parts)
 

@@ -184,6 +184,7 @@ def _conditions(source: _Source) -> Iterator[_Edit]:
             start, end = match.end() + 1, find_closing(source.mask, match.end())
         else:
             start, end = match.end(), _brace(source.mask, match.end())
+            # Of `if v, err := f(); err != nil` only what follows is the condition.
             semicolon = source.mask.rfind(";", start, end)
             start = start if semicolon < 0 else semicolon + 2
         inner = source.text[start:end].strip()
@@ -256,6 +257,7 @@ def _statements(source: _Source) -> Iterator[_Edit]:
         name, line = match["name"], match[0]
         whole = line.count("(") == line.count(")") and line.count("{") == line.count("}")
         if whole and name not in _KEYWORDS and not only_tells(name):
+            # A line of JavaScript that no semicolon ends may be the middle of an expression.
             before = source.mask[: match.start()].rstrip()[-1:]
             if before in ("{", "}", ";", ")") or source.language == "go":
                 start = match.start() + len(line) - len(line.lstrip())
@@ -314,6 +316,7 @@ def _of_go(value: str, types: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 def _mutate_typed(value: str, type_: str) -> Iterator[tuple[str, str]]:
     if _NUMBERS.match(type_):
         yield "other", f"({value})*3 + 7"
+        # Made of the value itself: Go compiles no function with a variable that nothing uses.
         yield "empty", f"({value}) * 0"
     elif type_ == "string" and not _TEXT.match(value):
         yield "other", f'"~" + ({value})'

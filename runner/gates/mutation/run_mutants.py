@@ -183,6 +183,7 @@ class MutantRunner:
     def _under(self, contract: TestContract, mutant: Mutant, content: bytes) -> Ends:
         """One contract on a mutant: first its tests that ran the line, where they can be named."""
         tests = self.executions.tests(contract.id, mutant.path, mutant.line) or ()
+        # One run where nothing could be named: both are the same words then.
         for words in dict.fromkeys((_test_selection(tests), _ENOUGH)):
             left = self.left
             patience = _SLOWER * self._past_seconds(contract.id) + _LEAST_PATIENCE

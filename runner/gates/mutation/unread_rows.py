@@ -76,6 +76,7 @@ def _unread(
 ) -> _Row | None:
     """The first of a table's rows that may say anything, while the last may not, or the reverse."""
     ends: dict[_Row, Ends] = {}
+    # The last one first: a closure in a loop sees it alone (in Go before 1.22, `var` of scripts).
     for row in (rows[-1], rows[0], rows[len(rows) // 2]):
         if row in ends or laboratory.is_over:
             continue

@@ -89,6 +89,7 @@ def again(body: Sequence[str], other: Sequence[str]) -> float:
     if len(body) < _LEAST:
         return 0.0
     places = [(at, gram) for at, gram in enumerate(_grams(other)) if gram in wanted]
+    # Half as much again: a copy may have lines of its own between.
     reach = len(body) + len(body) // 2
     best, first = 0, 0
     inside: dict[tuple[str, ...], int] = {}

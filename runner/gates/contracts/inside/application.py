@@ -31,6 +31,7 @@ def only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse every connection that leaves this machine."""
     if event == "socket.connect":
         address = arguments[1]
+        # The address of a unix socket is a path or bytes: it never leaves the machine (unix(7)).
         host = address[0] if isinstance(address, tuple) else "127.0.0.1"
         if host not in ("127.0.0.1", "::1", "localhost"):
             raise ConnectionRefusedError(f"{host} is not this machine")
@@ -76,6 +77,7 @@ def reachable(job: dict[str, Any], output: Output) -> tuple[str, list[list[str]]
         url = job["url"] or (f"http://127.0.0.1:{said['port']}" if said else "")
         if url and answers(url, job["answer_seconds"]):
             return with_prefix(url, job["prefix"]), said.get("routes")
+        # Looked at once more: it may have said why, and ended, since the look above.
         if output.ended and "error" not in handshake(job["handshake"]):
             raise Ended("not-started", "it ended before it answered")
         time.sleep(0.02)
@@ -179,6 +181,7 @@ class Inventory:
         """Note one answer of an operation."""
         self.answered.setdefault(label, set()).add(status)
         same = self.alike.setdefault(label, set())
+        # Two that differ are enough: asked is only whether it always says the same.
         if len(same) <= 1:
             same.add((kind, body))
 

@@ -110,6 +110,8 @@ def by_adapter(kind: Any) -> list[dict[str, Any]]:
 
         adapter = TypeAdapter(kind)
         return [adapter.json_schema(mode=mode) for mode in ("validation", "serialization")]
+    # Of a type without a schema pydantic raises PydanticUserError, a RuntimeError, and of a name
+    # that it does not know PydanticUndefinedAnnotation, a NameError.
     except (ImportError, TypeError, ValueError, RuntimeError, AttributeError, NameError):
         return []
 
@@ -168,6 +170,7 @@ class Annotations:
         """A reference to the schema of a dataclass or TypedDict."""
         name = f"{kind.__module__}.{kind.__qualname__}"
         if name not in self.known:
+            # Named before its fields are read: a type that holds itself finds the name, and ends.
             self.known[name] = {}
             hints = typing.get_type_hints(kind, include_extras=True)
             fields, required = fields_of(kind, hints)

@@ -66,6 +66,7 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     # A hook of this kind cannot be taken away again, nor passed by from Python (PEP 578).
     sys.addaudithook(only_loopback)
+    # It names a module that schemathesis imports: code of the project in the process that judges.
     os.environ.pop("SCHEMATHESIS_HOOKS", None)
     report = Report(job["report"])
     try:
@@ -205,6 +206,8 @@ class Tester:
             "cache": {"enabled": False},
             "generation": {**generation, "max-examples": examples},
             "checks": {"enabled": False, **{name: {"enabled": True} for name in CHECKS}},
+            # Other methods are asked for by the inventory, which knows how a page that is not there
+            # looks.
             "phases": {"coverage": {"unexpected-methods": []}, "stateful": {"generation": walks}},
         }
 

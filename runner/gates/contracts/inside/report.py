@@ -58,6 +58,7 @@ class Report:
 
     def end(self, ended: str, message: str = "", log: str = "") -> None:
         """Write the report, once: what ends a test first is what it says."""
+        # Never let go again: the time may be over just while the test writes how it ended.
         if not self.lock.acquire(blocking=False):
             return
         said = {

@@ -107,6 +107,7 @@ def routes(app: Any) -> list[list[str]] | None:
 def flask_routes(app: Any) -> Iterator[list[str]]:
     """The rules of a werkzeug map."""
     for rule in app.url_map.iter_rules():
+        # Flask adds these by itself, and no document names them.
         if rule.endpoint == "static" or rule.endpoint.endswith(".static"):
             continue
         path = "".join(
@@ -126,6 +127,8 @@ def starlette_routes(table: Any, above: str) -> Iterator[list[str]]:
     """The routes of a table, and of those below it."""
     for route in table:
         path = above + getattr(route, "path", "")
+        # The framework has them in no document of its own: FastAPI keeps /docs and /openapi.json
+        # so.
         if getattr(route, "include_in_schema", True) is False:
             continue
         if getattr(route, "methods", None):
@@ -152,6 +155,7 @@ def serve_wsgi(app: Any, listener: socket.socket) -> None:
     from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
     class Quiet(WSGIRequestHandler):
+        # One connection at a time: one on which nothing comes would hold up all others.
         timeout = 5
 
         def log_message(self, *_: object) -> None:
@@ -223,6 +227,8 @@ class Asgi:
             sys.stderr.write(f"lifespan.startup.failed: {answer.result().get('message', '')}\n")
             raise SystemExit(3)
         answer.cancel()
+        # A server goes on then, without lifespan events (ASGI, lifespan). Asked for its exception,
+        # since asyncio prints each that nobody asked for.
         if self.life.done():
             self.life.exception()  # the application knows no lifespan
 
