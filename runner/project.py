@@ -176,6 +176,7 @@ class Project:
 
     def state(self) -> RunState:
         """The journal, folded; a journal that does not exist is an empty one."""
+        # Taken before the reading: what is appended meanwhile makes another mark, and is read then.
         mark = self._journal_mark()
         if self._state is None or mark is None or self._state[0] != mark:
             self._state = (mark, load_state(self.journal_path, self.cache))

@@ -225,6 +225,7 @@ def _source(gates: list[Declared]) -> str:
 
 _NOTHING_THERE = (
     # what the command is, its exit code, and all it printed
+    # 5 is pytest's own word for tests that it did not find (its documentation, Exit codes).
     (r".*python -m pytest -q", 5, r""),
     (r"(?:.*/)?mypy\b.*", 2, r"There are no \.py\[i\] files in directory '[^'\n]*'"),
     (

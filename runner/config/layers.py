@@ -116,6 +116,7 @@ def _repository_layers(root: Path) -> Sequence[Layer]:
     project = _file_layer(
         Origin.REPOSITORY, _within(root, _PROJECT_FILE), _PROJECT_FILE, ("tool", "runner")
     )
+    # Most of these files lack the word, and so the table: they need not be parsed.
     return [*own, *(layer for layer in project if b"runner" in layer.content)]
 
 

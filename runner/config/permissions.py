@@ -199,6 +199,8 @@ def _matches(rule: Permission, tool: str, subject: str) -> bool:
     if tool not in FILE_TOOLS:
         return _fits(subject, rule.pattern, tight=tight)
     path = plain_path(subject)
+    # Where case does not count (APFS, NTFS) `.ENV` is `.env`: nobody gets round a rule that forbids
+    # by another spelling.
     if tight and _glob(rule.pattern.casefold())(path.casefold()):
         return True
     return _glob(rule.pattern)(path)

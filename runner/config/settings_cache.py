@@ -47,6 +47,7 @@ def read(cache: Path | None, key: str) -> Merged | None:
         return None
     try:
         kept = json.loads(_file(cache, key).read_bytes())
+        # The file's name has half of the digest; what it holds must be of all of it.
         if kept["key"] != key:
             return None
         return Merged(dict(kept["values"]), dict(kept["sources"]), tuple(kept["notes"]))

@@ -70,6 +70,8 @@ class Trust:
         try:
             document = json.loads(self._file.read_bytes())
             records = document["repositories"]
+        # json goes a frame deeper for each bracket, hence the last of these: damage of any kind
+        # is no trust.
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return records if isinstance(records, dict) else {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MODES = ("100644 ", "100755 ")
 _LOOKED_AT = 8192
-"""Bytes in which a zero tells that a file is no text, as git does it."""
+"""Bytes in which a zero tells that a file is no text; git looks at the first 8,000."""
 
 
 def _nothing(_path: str) -> bytes | None:

@@ -107,6 +107,7 @@ class EditorServer(LanguageServer):
         if document is None:
             return
         text = document.text
+        # Each is told in the text that the one before it made (LSP 3.17, didChange).
         for change in changes:
             text = self._after(text, change)
         self.answers.documents.replace(document, text)
@@ -116,6 +117,7 @@ class EditorServer(LanguageServer):
 
     def _after(self, text: SourceText, change: Any) -> SourceText:
         at = getattr(change, "range", None)
+        # Without a range it is all of the text (LSP 3.17, TextDocumentContentChangeEvent).
         if at is None:
             return type(text).of(change.text)
         start = text.place(at.start.line, at.start.character, self.answers.units)
@@ -133,6 +135,8 @@ class EditorServer(LanguageServer):
             return
         if timer := self._late.pop(document.plan.root, None):
             timer.cancel()
+        # A client shows what it was sent last: only an empty list takes that away (LSP 3.17,
+        # publishDiagnostics).
         for path in {*self.answers.documents.forget(document.plan), document.path}:
             self._send_problems(self.answers.documents.uri(document.plan, path), [])
         self._send_problems(uri, [])

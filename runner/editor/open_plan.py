@@ -197,6 +197,7 @@ class OpenPlan:
                 self.project.head().commit,
             )
             if self._view is None or self._view[0] != stamp:
+                # First as none: what cannot be read is not tried again under this stamp.
                 self._view = (stamp, None)
                 self._view = (stamp, View.of(self.project))
         except (RunnerError, OSError):

@@ -62,6 +62,7 @@ class Answers:
     def diagnostic(self, problem: Problem, text: SourceText) -> lsp.Diagnostic:
         """A mistake or warning at its place in a text."""
         line = min(problem.line - 1, text.line_count - 1)
+        # Columns count from behind a byte order mark, which the client has as a character.
         start = problem.column - 1 + (line == 0 and text.line(0).startswith("\ufeff"))
         end = min(start + problem.width, len(text.line(line)))
         message = display(problem.message)
@@ -117,6 +118,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
             kind=_KINDS[one.kind],
             detail=display(one.detail) or None,
             filter_text=one.label,
+            # By label where nothing else is said (LSP 3.17, CompletionItem.sortText).
             sort_text=f"{number:05}",
             text_edit=lsp.TextEdit(at.range(document.text, one.span), one.text),
         )

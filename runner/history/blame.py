@@ -163,6 +163,7 @@ def _blame(
     which = (commit,) if commit else ()
     git = repository.quiet().with_settings(*_SETTINGS)
     whole = repository.prefix.whole(path)
+    # Every line has its whole head in this format, so none is to be remembered (git-blame(1)).
     answer = git.ask("blame", "--line-porcelain", "--no-textconv", *at, *which, "--", whole)
     if answer.exit:
         raise _blame_error(path, span, answer.said)

@@ -299,6 +299,7 @@ def _reverse_commits(
         if merged.conflicts:
             raise _refuse_built_on(repository, head, landed, id_, merged.conflicts)
         if merged.changes:
+            # Unsigned: it carries the merge on to the next one, and no branch ever has it.
             now = commit_tree(repository, now, merged.changes, "undo\n", sign=False).sha
     return changes_between(repository, head, now)
 

@@ -126,6 +126,7 @@ def _is_calm_call(node: ast.Call, unsteady: Unsteady) -> bool:
                 return all(_is_keys(one, unsteady) for one in values)
             if name in ("dict", "list", "tuple", "OrderedDict", "deque", "defaultdict"):
                 kinds = ast.Tuple | ast.List | ast.Dict | ast.Set
+                # To go through what a name holds may run any code (`__iter__`).
                 fresh = all(isinstance(one, kinds) for one in node.args) or name == "defaultdict"
                 return fresh and _all(values, unsteady)
             inner = (last_name(one) for one in values)

@@ -55,6 +55,7 @@ class Changed:
 @lru_cache(maxsize=64)
 def _first_differing(before: bytes, after: bytes) -> int:
     """The first line that differs; asked for each execution of a file that was seen."""
+    # As git takes a file for binary (xdiff-interface.c, FIRST_FEW_BYTES).
     if b"\0" in before[:8000]:
         return 0
     old, new = before.splitlines(), after.splitlines()
@@ -93,5 +94,7 @@ def _origin(new: Changed, gone: Sequence[Changed], taken: set[str]) -> str:
 def _alike(one: bytes | None, other: bytes | None) -> bool:
     if not one or not other:
         return False
+    # An upper bound first (difflib, quick_ratio): the exact share takes quadratic time.
+    # Without autojunk, which passes over lines that repeat in a long file.
     matcher = SequenceMatcher(None, one.splitlines(), other.splitlines(), autojunk=False)
     return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE

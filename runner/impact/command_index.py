@@ -61,6 +61,7 @@ class Commands:
         if not news:
             return
         for command in self._users:
+            # By mere containment: a look too many is cheap, one too few a test that does not run.
             if any(name in command for name in news):
                 self._look(command)
 

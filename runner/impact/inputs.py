@@ -192,6 +192,7 @@ def refresh(references: References, repository: Repository, treeish: str) -> int
     entries = _entries(repository, known, tree)
     if known:
         return references.learn(entries, repository.content, tree)
+    # Nobody can say what differs from a tree that is gone, so all that was kept of it goes first.
     gone = (Entry(path, None) for path in references.blobs())
     return references.learn([*gone, *entries], repository.content, tree)
 

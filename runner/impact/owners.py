@@ -216,6 +216,8 @@ def _commits(fields: Iterator[str]) -> Iterator[tuple[str, list[tuple[str, ...]]
     entries: list[tuple[str, ...]] = []
     for field in fields:
         status = field.removeprefix("\n")
+        # A status is a capital letter (git-diff(1), --name-status), a commit's name small hex:
+        # nothing else tells the two apart.
         if status[:1].isupper():
             count = 2 if status.startswith(_TWO_PATHS) else 1
             entries.append(tuple(next(fields, "") for _ in range(count)))

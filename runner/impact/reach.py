@@ -62,6 +62,7 @@ def find_reaching(
     while level and (deepest is None or level[0].depth < deepest):
         following: list[Reached] = []
         for found in _find_referring(references, level, quiet=quiet):
+            # Who reaches it by a text is not looked at again by imports: the text says more.
             mark = (found.path, found.named)
             if mark not in done and (found.path, True) not in done:
                 done.add(mark)

@@ -98,6 +98,7 @@ class Readers:
             if described is None:
                 return None
             found |= described
+        # Without a test's name (`Observed.test`) it is the whole contract that ran it.
         return None if "" in found else found
 
     def _running(

@@ -200,6 +200,8 @@ class Names:
 
     def _is_calm_mark(self, decorator: ast.expr) -> bool:
         """Whether it gives a test or a fixture of pytest plain values."""
+        # Pytest's marks only keep what they are given; any other decorator may do whatever it likes
+        # with it.
         if not isinstance(decorator, ast.Call) or not ast.unparse(decorator).startswith("pytest."):
             return False
         values = [*decorator.args, *(one.value for one in decorator.keywords)]

@@ -109,6 +109,8 @@ def _open_database(folder: Path | None) -> sqlite3.Connection:
 
 
 def _remove(folder: Path) -> None:
+    # With its log: one that outlives its database would be played into the next one of that name
+    # (SQLite, How To Corrupt An SQLite Database File).
     for suffix in ("", "-wal", "-shm"):
         effects.unlink(folder / f"{FILE}{suffix}")
 
@@ -117,6 +119,7 @@ def _connect(folder: Path | None) -> sqlite3.Connection:
     if folder is not None:
         effects.make_folder(folder)
     place = ":memory:" if folder is None else str(folder / FILE)
+    # Any thread may ask, since our own lock keeps them apart: all that the module's check is for.
     connection = sqlite3.connect(place, timeout=_PATIENCE_SECONDS, check_same_thread=False)
     try:
         _prepare(connection, place)
@@ -134,6 +137,8 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
     (found,) = connection.execute("pragma user_version").fetchone()
     if found == 0:
         effects.step("sqlite", place)
+        # Tables and version in one transaction: tables without one would be made a second time, and
+        # the file be thrown away as damaged.
         connection.executescript(f"begin;{_TABLES}pragma user_version = {_FORMAT};commit;")
     elif found != _FORMAT:
         raise sqlite3.DatabaseError("another format")

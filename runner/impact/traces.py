@@ -99,6 +99,8 @@ class Observations:
         """
         edited = [one for one in changes if one.is_edited and is_written_in(one.path, "python")]
         befores = {one.path: one.before for one in changes}
+        # All of them before a row moves: what is reached is asked of what ran before the landing,
+        # in whatever file.
         unmoved = [(one, self._unreached(one, befores, content)) for one in edited]
         for change, rows in unmoved:
             moved = {seen: _move_row(seen.row, change) for seen in rows}
@@ -291,6 +293,7 @@ def narrow_contracts(
     old, new = read(change.path), parts_of(after)
     if exposure is None or old is None or new is None:
         return {}
+    # Doctest goes through all docstrings, and names none of what it reads.
     if exposure.documented and _tests_docstrings(content):
         return {}
     rows = {one: observed(*one) for one in contracts}

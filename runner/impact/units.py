@@ -90,6 +90,7 @@ def parts_of(content: bytes) -> Parts | None:
         return None
     try:
         keys = _keys(tree)
+        # Then annotations are not evaluated (PEP 563), and an import tells nobody of them.
         lazy = any("annotations" in unit for unit in _futures(tree))
         units = tuple(_units(tree.body, (), "", lazy=lazy))
         bodies = {key: function for function, key in keys}
@@ -218,6 +219,7 @@ def _function(node: Function, scope: tuple[str, ...], branch: str, *, lazy: bool
         [ast.dump(one) for one in node.args.defaults], defaults,
     )  # fmt: skip
     seen = find_mentions(values)
+    # Parameters are mentioned, too: by their names pytest gives a test its fixtures.
     seen.names.update(names)
     yield Unit(Does.FUNCTION, scope, branch, repr(shape), (node.name,), seen, node)
     hints = [one.annotation for one in arguments if one.annotation is not None]

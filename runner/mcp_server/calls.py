@@ -81,12 +81,15 @@ class Caller:
                 if cancelled.is_set():
                     command.end()
                     return Answer(None, "cancelled", failed=True)
+            # One byte more than is taken tells that there is more.
             return _answer_of(*command.read(MOST_BYTES + 1))
         finally:
             command.forget()
 
     def _begin(self, words: list[str]) -> Answer:
         """Begin a run that outlives us; what refuses to begin says so at once."""
+        # Until the run has its own lock: a second call waits here, and its run is then refused by
+        # that lock.
         with self._lock:
             began = OwnCommand(words, self._folder, self._environ, stays=True)
             until = effects.monotonic() + _BEGINS_WITHIN

@@ -90,6 +90,7 @@ class Server:
             return
         id_, method = message.get("id"), message.get("method")
         if not isinstance(method, str):
+            # Else it is an answer, and nobody answers those (JSON-RPC 2.0, Response object).
             if "result" not in message and "error" not in message:
                 self._say(_error(_id(id_), RpcError(_REQUEST, "a message names its method")))
             return

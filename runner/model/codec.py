@@ -347,6 +347,7 @@ def _text(value: Any, _: object) -> str:
 
 
 def _whole(value: Any, _: object) -> int:
+    # By its very type: to isinstance a bool is an int.
     if type(value) is not int or abs(value) >= _LARGEST:
         raise ShapeError(f"{value!r} is no whole number")
     return value

@@ -109,6 +109,7 @@ class _Digests:
         used: dict[str, Spec] = {}
         missing = 0
         for found in self.sections:
+            # Only plain sections: of the others the outline itself has both digests.
             if found.known is not None or not found.tasks:
                 continue
             digest = found.digest(self._learner.data)

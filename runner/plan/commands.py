@@ -43,6 +43,7 @@ def swallows_failure(command: str) -> str:
     Such as `|| true`, a pipe into `tee`, `--no-verify` or `SKIP=`; else empty.
     """
     for match in _SWALLOWED.finditer(command):
+        # A pipe ends as its last command does, unless pipefail is set (bash(1), Pipelines).
         if not (match[0].startswith("|") and match[0][1:2] != "|" and _PIPE_FAILS.search(command)):
             return match[0].strip()
     return ""

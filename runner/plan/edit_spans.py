@@ -66,6 +66,8 @@ def _new_line(field: Field, source: Source) -> StatusSpan:
     mark = bare[: bare.index(field.name.text[0])]
     behind = bare[len(mark) + len(field.name.text) :]
     name = f"{mark}Status{mark}:" if mark and behind.startswith(mark) else f"{mark}Status:{mark}"
+    # Two blanks or a backslash keep the lines of a paragraph apart where it is rendered (CommonMark
+    # 0.31, 6.7).
     ending = raw[len(raw.rstrip(" \t\\")) :] or ("" if not mark else "  ")
     return _at_line(source, line, f"{lead}{name} ", ending)
 
@@ -76,6 +78,7 @@ def _new_row(node: Node, source: Source) -> StatusSpan:
     open_pipe, close_pipe = raw.strip().startswith("|"), raw.strip().endswith("|")
     before = f"{lead}{'| ' if open_pipe else ''}Status | "
     after = " |" if close_pipe else ""
+    # Behind the head and its dashes: what stands above them would be the head (GFM, 4.10 Tables).
     line = node.start + 2
     if line >= len(source.lines):
         return _at_end(source, before, after)
@@ -101,7 +104,11 @@ def _new_list(heading: Node, below: Sequence[Node], source: Source) -> StatusSpa
 def _marker(heading: Node, below: Sequence[Node], source: Source) -> str:
     """What a new list begins with, so that what follows stays outside of it."""
     follows = next((line for line in source.lines[heading.end :] if line.strip(" \t")), "")
+    # Behind a list, indented text would be a part of its item (CommonMark 0.31, 5.2); a paragraph
+    # takes none in.
     if follows.startswith((" ", "\t")):
         return "**Status:** "
+    # With the same mark the two lists would be one; another mark begins a list of its own
+    # (CommonMark 0.31, 5.3).
     dashes = bool(below) and below[0].kind is Kind.LIST and below[0].markup == "-"
     return "* Status: " if dashes else "- Status: "

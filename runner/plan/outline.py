@@ -318,6 +318,8 @@ def _ends(data: bytes, end: int, section: KnownSection, prefixes: tuple[str, ...
         return True
     if section.is_last or data[end - 1 : end] not in (b"\n", b"\r"):
         return False
+    # Underlined text goes back as far as its paragraph does (CommonMark 0.31, 4.3): only behind an
+    # empty line does such a heading begin right here.
     after_blank = data.endswith((b"\n\n", b"\n\r\n"), 0, end)
     match = _HEADING.match(data, end) or (_SETEXT.match(data, end) if after_blank else None)
     if match is None:

@@ -33,6 +33,8 @@ _FIELD = regex(
     rb"- ([A-Za-z][A-Za-z ]*+): ?(%s*+)(?:\n|\Z)((?:  - %s++(?:\n|\Z))*+)" % (_TEXT, _TEXT)
 )
 _NAME = rb"[\w/\x80-\xff-]*+(?:[ \t]++[\w/\x80-\xff-]++){0,3}+[ \t]*+:"
+# A sentence that says what a task waits for, and a path alone on its line, may be meant as more
+# (`near_misses`): such a section goes to the reader.
 _NEEDS = (
     rb"(?i:epends on|ependent on|epending on|eeds|equires|fter|locked by)[: ]++(?i:T)[\w-]*+[ ]?+\d"
 )

@@ -97,6 +97,8 @@ def write_status(status: Status, note: str) -> str:
 def one_line(note: str) -> str:
     """A note as it can stand in the file: one line that no Markdown block can begin or end in."""
     folded = " ".join(_CONTROL.sub(" ", note).split())
+    # A comment at a value's end, and a backslash at its line's end, are no part of it when it is
+    # read back (`fields`): with them this would come back as another note.
     return folded.replace("<!--", "<! --").replace(_PIPE, "|").rstrip("\\ ")
 
 

@@ -10,6 +10,8 @@ from runner.lazy_pattern import regex
 from runner.plan.status import read_status
 
 _SEPARATOR = regex(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
+# Not before a dot and a digit: `Task 1.2` is some part of a task, which is told (`nearly_named`)
+# and never taken for TASK-001.
 _STRONG = regex(
     r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?!\w|\.\d)|(?P<t>T)-?(?P<digits>\d+)(?!\w|\.\d)",
     re.IGNORECASE,

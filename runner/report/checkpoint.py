@@ -213,6 +213,8 @@ class CheckpointDocument:
         self._listen(record)
         self._count(record)
         if isinstance(record.event, TaskDone | TaskBlocked):
+            # Taken out first, as a dict keeps the old place: a task that ends twice stands where it
+            # ended last.
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
             if self._share.affordable:
@@ -295,6 +297,8 @@ class CheckpointDocument:
                 text += full_checkpoint(self._checkpoint(number, state, since))
                 full.append((number, tuple(since)))
                 since = []
+        # The file before the event: killed in between, the same lines are found at the file's end
+        # and stay once (`append_text`).
         append_text(self.root / self.path, text, head=HEAD)
         self._waiting.clear()
         self._told = True

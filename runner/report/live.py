@@ -184,6 +184,8 @@ class LiveConsole(Console):
                 self._above.clear()
                 view = self._view(*self._size())
                 self._drawn = [columns(plain) for plain, _ in view]
+            # Written outside of the lock: a terminal that stands still (Ctrl-S) holds up this
+            # thread, and no worker that has something to say.
             picture = "\n".join(painted for _, painted in view)
             self._send(f"{erasure}{above}{_UNWRAPPED}{picture}{_WRAPPED}")
 

@@ -75,6 +75,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     site.reset(assignment.base)
     asked = Questions(assignment, site)
     said = _implement(assignment, site, asked)
+    # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)
     seen, too_large = _look(assignment, site)
@@ -96,6 +97,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     if assignment.mode is Mode.PLAN:
         outcome = plan_session.evaluate_plan(assignment, site, outcome)
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
+        # A lease may have run out while the implementer worked: the proof gets values that hold.
         outcome = evaluate(renew_secrets(assignment, site), site, outcome)
     else:
         outcome = screen(assignment, site, outcome)

@@ -36,6 +36,7 @@ class Scans:
             del self._open[task, attempt]
             report = scan.result()
             record_findings(self.root, report, task=task, attempt=attempt)
+            # Scans end in any order, and an older attempt's must not count over a newer one's.
             if attempt >= self._counts.get(task, (0, {}))[0]:
                 self._counts[task] = attempt, report.counts
 

@@ -93,6 +93,8 @@ class Batch:
         executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix="parallel")
         try:
             found = {came.task.id: came for came in self._all(executor, sites[::-1])}
+        # Whatever it is, Ctrl-C among it: the executor waits for its threads, and these wait for
+        # commands that nobody else would end.
         except BaseException:
             self.crew.cancel()
             raise

@@ -184,6 +184,8 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
         if commit.commit == head:
             made = Made(commit.commit, commit.tree, commit.parent or None)
             changes = changes_between(repository, made.parent, head)
+            # A kill between writing beside and renaming leaves the file beside; nobody else
+            # takes it away.
             for change in changes:
                 sweep_beneath(lander.root, change.path)
             lander.finish(task, commit.attempt, made, changes)

@@ -376,6 +376,7 @@ class Engine:
         """End the workers, keep what they say, and put their tasks back."""
         self.crew.cancel()
         self._put_aside()
+        # A worker that waits for a word is let go without one (`release`): else this would not end.
         while self.crew.working:
             message = self.crew.wait()
             if isinstance(message, Finished):

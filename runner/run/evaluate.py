@@ -109,6 +109,7 @@ def conclude(
     """The outcome by what its proof says, and by whoever reviews it."""
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
+    # Only of proven bytes: nobody is paid for reading what will be built again anyway.
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
         review = review_of(assignment, site, outcome)
         findings = (*findings, *review.findings)

@@ -75,6 +75,7 @@ class Cancellations:
     def _read_requests(self) -> list[str]:
         """The tasks that were named since the last look; each is told once."""
         try:
+            # A name with a dot is still being written beside (`effects.write_file`).
             files = [one for one in (self.cache / FOLDER).iterdir() if one.name[0] != "."]
         except OSError:  # nobody has ever cancelled anything here
             return []
@@ -185,6 +186,7 @@ class Interruption:
 
 def _end_process() -> None:
     """End all that was started here, and this process, from a thread that nothing holds up."""
+    # Past `sys.stderr`: the thread that does not end may hold the lock of that stream.
     with suppress(OSError):
         os.write(2, _GAVE_UP)
     with suppress(OSError):

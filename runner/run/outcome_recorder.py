@@ -78,6 +78,7 @@ class OutcomeRecorder:
             ),
             task=task.id,
             attempt=outcome.attempt,
+            # A check that passed is followed by its DONE, which takes this record to the disk.
             durable=bool(outcome.changes) or outcome.ending is not Ending.PASSED,
         )
 
@@ -199,6 +200,8 @@ class OutcomeRecorder:
 
     def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> None:
         """Put proven bytes under a ref and where a person can read them."""
+        # The ref before the record that names it: in the other order a kill would leave a record of
+        # objects that no ref holds, and `git gc` takes such.
         ref = drafts.hold(self.repository, task, outcome)
         self.staging.stage(
             outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt

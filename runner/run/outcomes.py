@@ -149,6 +149,8 @@ class OutcomeHandler:
         late = self.overdue.pop(task.id, None)
         if late is not None:
             self.cancelled.discard(task.id)
+        # Before anything is made of it: what passed by words that nobody asks for any more must
+        # neither land nor be held for a review.
         if outcome.ending is not Ending.INTERRUPTED and (how := self.edited(task)):
             self._put_back(task, outcome, how)
             return False
@@ -246,6 +248,8 @@ class OutcomeHandler:
                 )
                 self._again.append((carried, outcome))
                 return True
+        # Written down before the landing begins: a kill right behind leaves approved writes open,
+        # and the next run closes them by what git has (`crash_cleanup.close_writes`).
         self.books.decisions(task, outcome)
         self.books.record_approved(task, outcome, ruling.how)
         adopted = task.id in self.preparation.adopted
@@ -351,6 +355,7 @@ class OutcomeHandler:
             return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
+        # Only where a person is asked: what a reviewing command refuses is a failed attempt.
         if by_review and self.preparation.review_mode(task) is ReviewMode.PROMPT:
             self.books.record_finished(task, outcome)
             self._settle_rejected(task, outcome, tuple(refusals))

@@ -157,6 +157,8 @@ class PermissionPrompts:
         said = self._ask_person(task, question)
         if said is not None and for_later:
             said = said._replace(once=False)
+        # Without an answer the question itself is kept: `runner review` finds it there, in another
+        # process.
         self.ledger.note(said or question, task=task, attempt=attempt, durable=True)
         return said
 

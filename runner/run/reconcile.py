@@ -103,6 +103,7 @@ def behind(
     edited = [id_ for id_, event in last.items() if _is_edit(planned[id_], state.task(id_), event)]
     for id_, why in (find_reached(tasks, edited) if edited else {}).items():
         known, event = state.task(id_), last.get(id_)
+        # Adopted in this very reading counts as DONE, though the journal is not told of it yet.
         done = known.status is Status.DONE if event is None else isinstance(event, TaskAdopted)
         if done:
             how = "was edited" if why.via in edited else "is STALE"
@@ -374,6 +375,7 @@ class Rewritten:
 
     def _was_there(self, wrote: TreeChange, now: str) -> bool:
         """Whether the head's history ever had the very bytes, and has gone on from them."""
+        # As it was before the task means taken back: nothing went on from the task's bytes.
         if not now or not _new(wrote) or now == wrote.old_sha:
             return False
         path = self.repository.prefix.whole(wrote.path)

@@ -104,6 +104,8 @@ def reconcile(tasks: Iterable[PlannedTask], ledger: JournalWriter, facts: Facts)
     """
     tasks = tuple(tasks)
     prove_first, heard = set(), set()
+    # Both before anything is noted: `behind` holds what was read against the journal's picture,
+    # which each note changes.
     read = tuple(own_readings(tasks, ledger.state, facts))
     reach = tuple(behind(tasks, ledger.state, read))
     records: dict[str, str] = {}
@@ -151,6 +153,7 @@ def gather_facts(
     here = Facts(descends=True, landed={}, fields_of=fields_of, is_older=older.holds)
     if head is None:
         return here
+    # Where nothing has landed yet, every head comes after all that did.
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
         return here
     wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
@@ -299,6 +302,7 @@ def release_held(
             continue
         if known.held.kind == "review":
             said = [ledger.state.review(id_, one.path, one.before, one.after) for one in changes]
+            # At a terminal it is asked about on its way; elsewhere all of it has to be answered.
             ready = terminal or (all(said) and not is_open(ledger.state, id_, changes))
         else:
             ready = not in_the_way(root, changes)

@@ -150,6 +150,7 @@ class ResourceLocks:
             return True
         if self.agents.works_on(task) and len(self._working) >= self.agents.most:
             return False
+        # Of what the settings do not count there is one, and who asks for more of it has it alone.
         return self._files_free(task) and all(
             self._resources.get(name, 0.0) + amount <= self.capacity.get(name, max(1.0, amount))
             for name, amount in _needs(task)

@@ -29,6 +29,7 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
     found: dict[str, tuple[str, ...]] = {}
     for entry in text(out).split("\0"):
         commit, _, message = entry.partition("\n")
+        # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
         for line in parse_message(message).trailers.get(UNDOES, ()):
             task = line.split(" ")[0]
             found[task] = (*found.get(task, ()), commit)

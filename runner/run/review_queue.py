@@ -90,6 +90,7 @@ class ReviewQueue:
         return left
 
     def _proven(self) -> list[tuple[Task, Outcome]]:
+        # Where a worker waits for the answer, what it has is not proven yet; `release` lets it go.
         known = ((one.task, one.outcome) for one in self.waiting if one.answer is None)
         return [(task, outcome) for task, outcome in known if outcome is not None]
 

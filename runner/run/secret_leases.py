@@ -102,6 +102,8 @@ class SecretLeases:
             )
         if known is not None:
             tell(task, known.attempt, SecretReturned(source.name))
+        # The wall's clock is for people to read. What decides is the monotonic one below: setting a
+        # clock back makes no value last longer.
         until = effects.now() + timedelta(seconds=source.ttl)
         text = until.isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._lock:

@@ -88,6 +88,7 @@ def stands(root: Path, waived: Waived) -> bool:
 
 def _digest(file: Path) -> str:
     try:
+        # A link has no bytes of its own: what it leads to may change, and the link would not.
         return "" if file.is_symlink() else digest_of(file.read_bytes())
     except OSError:
         return ""

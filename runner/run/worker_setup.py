@@ -84,6 +84,7 @@ class WorkerSetup:
     def site(self, number: int, crew: WorkerPool) -> WorkerContext:
         """A slot that no other process holds, with processes of an earlier run ended."""
         slot = self._pool.take()
+        # Only behind the slot's lock: whoever has processes in it by now is a run that was killed.
         end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
         scratch.share(self.repository.trees)
@@ -149,6 +150,8 @@ def end_former_owner(note: Path) -> None:
         former = note.read_text("utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
         former = ""
+    # Ended before our name is written over theirs: after a kill in between the next run still
+    # knows whom to end.
     if former and former != own_prefix():
         end_marked(former)
     if former != own_prefix():

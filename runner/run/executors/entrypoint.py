@@ -86,6 +86,7 @@ def _keep_piece(job: Job) -> Answer:
 
 
 def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
+    # First of all: what this job prints is redacted by the formats that came with it.
     take_up_secret_formats(job.settings)
     crew = RemoteWorker(lambda line: duty.tell(LINE, line))
     assignment = with_implementer(work.assignment, job.settings)

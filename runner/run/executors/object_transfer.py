@@ -38,6 +38,7 @@ class ObjectTransfer:
         with self._lock:
             known = self._trees.get(base)
         if known is None:
+            # Outside of the lock, since git takes its time; two that ask get the same answer.
             known = self.repository.tree_of(base or None)
             with self._lock:
                 self._trees[base] = known

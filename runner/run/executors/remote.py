@@ -218,6 +218,8 @@ class Remote:
         findings = (*answer.outcome.findings, *notes)
         outcome = replace(answer.outcome, base=assignment.base, findings=findings)
         tree = self.dispatch.supply.tree_of(assignment.base)
+        # Whatever follows is about the bytes as they were made anew here, and never about what a
+        # worker calls them.
         outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)

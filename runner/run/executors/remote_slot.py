@@ -165,6 +165,7 @@ class RemoteSlots:
         station = self._take(ground)
         try:
             yield station
+        # Also for what ends the thread: a slot that is half reset would spoil the next job.
         except BaseException:
             station.close()
             raise
@@ -184,6 +185,8 @@ class RemoteSlots:
             if fitting is not None:
                 self._free.remove(fitting)
                 return fitting
+            # The same repository with another branch or other ignore rules: by the old ones such a
+            # slot would take other files for proposed.
             stale = [one for one in self._free if one.ground.key == ground.key]
             self._free = [one for one in self._free if one not in stale]
         for one in stale:

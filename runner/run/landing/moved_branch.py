@@ -109,6 +109,7 @@ class PlanConflict:
         return f"`!change {self._asked[task.id]}`" if task.id in self._asked else ""
 
     def _look(self) -> None:
+        # Before it is read: a save in between has another stamp, and is seen by the next look.
         try:
             now = self.path.stat()
         except OSError:  # whoever writes statuses says so

@@ -36,6 +36,8 @@ def find_protection(remote: Remote, repository: Repository, branch: str, tip: st
     said = remote.try_in_vain(commit, ref, below)
     if not any(word in said.get(ref, "") for word in _DECLINED):
         return "" if ref in said else None
+    # A rule about all new refs declines the probe's own name as well: then nothing is known of
+    # the branch.
     alone = remote.try_in_vain(commit, below)
     is_name = any(word in alone.get(below, "") for word in _DECLINED)
     return None if is_name else said[ref]

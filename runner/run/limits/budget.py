@@ -236,6 +236,7 @@ class RunBudget:
                 self._open[record.task] = used
             case AttemptFinished(usage=usage) | PlanProposed(usage=usage):
                 used = usage or Usage()
+                # The attempt's own sum takes the place of what it told on its way.
                 self._open.pop(record.task, None)
                 self.usage += used
             case _:

@@ -90,6 +90,7 @@ class Retries:
             self.books.keep_tried(task, outcome)
         self.books.record_finished(task, outcome)
         self.remember(outcome)
+        # Read behind the record: the attempt that has just failed is among them.
         tries = self.ledger.state.task(task.id).tries
         if task.id in self.preparation.adopted:
             self._not_adopted(task, outcome)

@@ -100,6 +100,7 @@ class TaskPlans:
 
         What a killed run left behind of others is let go of.
         """
+        # Any name would do: what lies beside one file of a folder is swept for all of it.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.ledger.state
         phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
@@ -233,6 +234,7 @@ class TaskPlans:
     def keep(self, task: Task, plan: TaskPlan) -> Planned:
         """Put a plan on the table: as a file, and in the journal."""
         content = plan_text(plan, task.id, task.title).encode("utf-8", "replace")
+        # The file before the event that names it: what a kill leaves the next plan writes over.
         path = keep_plan(self.root, task.id, content)
         return self._propose(task, plan, path, digest_of(content))
 

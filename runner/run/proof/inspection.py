@@ -140,6 +140,7 @@ class Inspection:
                 if self.crew.cancelled.is_set():
                     return
                 mine = about_own if check.kind in _OF_OWN_LINES else bench
+                # What it requires, such as a secret, another need not have: it runs for itself.
                 key = key_of(check) if check.kind == "test" and not one.task.requires else None
                 if key in known:
                     again = _again(check, *known[key], site.place)

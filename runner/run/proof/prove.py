@@ -57,6 +57,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     asked = replace(task, test_contracts=()) if assignment.stands else task
     own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
     own = weigh_own(own, bench, site)
+    # Tests of others say nothing of bytes that are built again anyway. A question does not end it
+    # here: with a person's yes these very bytes land.
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(

@@ -233,6 +233,8 @@ def _is_proven_again(
     """Whether the task's proof, or that of everything, ran on a tree with these very bytes."""
     whole = state.whole_head if state.whole_head and not state.failed_tree else ""
     for tree in (known.tree, whole):
+        # The journal names trees that this clone need not have: of another branch, or taken by a
+        # `git gc`.
         if tree and repository.git.ask("cat-file", "-e", tree).exit == 0:
             there = _blobs(repository, tree, paths)
             if all(there[path] == blobs[path] for path in paths):

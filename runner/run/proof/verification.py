@@ -172,6 +172,7 @@ def plan_for(
         steps = [step for step in _checks(one.task, settings) if step[1].kind not in left_out]
         for step in steps:
             if _is_shared(step[1]):
+                # Evidence keeps commands redacted, so what is looked up there has to be, too.
                 known = proven.get((step[1].kind, redact(step[1].command)))
                 if known is None:
                     shared.setdefault(key_of(step[1]), []).append((one, step))

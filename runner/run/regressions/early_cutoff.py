@@ -323,6 +323,7 @@ class EarlyCutoff:
         known = state.task(id_)
         if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
             return Verdict(proves=False)  # it was edited itself, or nothing proved it
+        # Who made it STALE counts even where the plan knows no way between the two any more.
         via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
         anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
