@@ -24,6 +24,8 @@ class Slot:
     number: int
     folder: Path
     _lock: int = field(repr=False)
+    _held: set[int] = field(repr=False)
+    """Numbers of the slots that its pool holds."""
 
     def __enter__(self) -> Self:
         return self
@@ -36,6 +38,7 @@ class Slot:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+            self._held.discard(self.number)
 
 
 class Pool:
@@ -43,17 +46,20 @@ class Pool:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "slots"
+        self._held: set[int] = set()
 
     def take(self) -> Slot:
         """The first slot that no process holds; made when there is none."""
         # The trees of private repositories lie there, on a machine that others may use.
         effects.make_folder(self.folder, mode=0o700)
         for number in range(_MOST):
-            lock = self._lock(number)
+            # Not asked for what is ours: each of 64 slots would ask for all before it.
+            lock = None if number in self._held else self._lock(number)
             if lock is not None:
+                self._held.add(number)
                 folder = self.folder / str(number)
                 effects.make_folder(folder, mode=0o700)
-                return Slot(number, folder, lock)
+                return Slot(number, folder, lock, self._held)
         raise RunnerError("every scratch slot is held by another process", where=str(self.folder))
 
     def _lock(self, number: int) -> int | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.process import tree
+from runner.process import platform, tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
 from runner.process.own_command import OwnCommand
@@ -209,6 +209,29 @@ def test_children_that_other_code_started_are_left_alone(bench):
     ended = subprocess.Popen(["sh", "-c", "exit 7"])
     bench.run("sleep 0.05")
     assert ended.wait() == 7
+
+
+def test_of_64_threads_one_is_asked_for_orphans_and_what_a_command_leaves_is_found(
+    bench, monkeypatch
+):
+    if not platform.adopt_orphans():
+        pytest.skip("this system gives orphans to its first process")
+    read, asked, over = platform._read, [], threading.Event()
+    monkeypatch.setattr(platform, "_read", lambda path: asked.append(path) or read(path))
+    waiting = [threading.Thread(target=over.wait) for _ in range(64)]
+    try:
+        for one in waiting:
+            one.start()
+        with ThreadPoolExecutor(1) as other:
+            left = "setsid sh -c 'sleep 44.7 & sleep 44.7 & exit' &\nsleep 0.2"
+            ran = other.submit(bench.run, left).result()
+    finally:
+        over.set()
+    assert ran.exit == 0
+    assert ran.left_behind >= 1
+    assert gone("44.7")
+    of_mine = {path for path in asked if path.startswith(f"/proc/{os.getpid()}/task/")}
+    assert of_mine == {f"/proc/{os.getpid()}/task/{os.getpid()}/children"}
 
 
 def test_no_zombies_are_kept(tmp_path):

@@ -19,6 +19,20 @@ def test_each_taken_slot_is_another_and_a_released_one_is_taken_again(tmp_path):
         assert other.number == 0
 
 
+def test_a_pool_asks_no_slot_of_its_own_again(tmp_path, monkeypatch):
+    pool = Pool(tmp_path)
+    asked, lock = [], Pool._lock
+    monkeypatch.setattr(
+        Pool, "_lock", lambda self, number: asked.append(number) or lock(self, number)
+    )
+    held = [pool.take() for _ in range(20)]
+    assert asked == list(range(20))
+    held[7].release()
+    assert pool.take().number == 7
+    for slot in held:
+        slot.release()
+
+
 def test_another_process_never_gets_a_held_slot_and_a_dead_one_holds_none(tmp_path):
     code = (
         "import sys; from pathlib import Path; from runner.repo.pool import Pool;"

@@ -2,6 +2,8 @@
 
 import time
 
+from runner.config.values import count_cores
+from runner.repo.scratch import Scratch
 from runner.run.worker_setup import LastLook
 from runner.run.workers import WorkerPool
 
@@ -31,3 +33,26 @@ def test_a_run_that_ends_does_not_wait_for_a_long_look():
     crew.cancel()
     time.sleep(1.1)
     assert over()
+
+
+def test_of_many_slots_that_begin_at_once_only_as_many_are_made_at_once_as_cores(workplace, monkeypatch):
+    making, most, reset = [0], [0], Scratch.reset
+
+    def counted(self, base, *, is_commit=False):
+        making[0] += 1
+        most[0] = max(most[0], making[0])
+        try:
+            return reset(self, base, is_commit=is_commit)
+        finally:
+            making[0] -= 1
+
+    monkeypatch.setattr(Scratch, "reset", counted)
+    checks = (
+        f"## TASK-{n:03d}: Look\n- Status: PENDING\n- Test contracts:\n"
+        f"  - TC-001 (unit): `sleep 0.{n}`\n"
+        for n in range(100, 124)
+    )
+    workplace.plan(*checks)
+    ended = workplace.run("-j", "24", "--no-sandbox", "--no-verify-at-end")
+    assert ended.code == 0, ended.said
+    assert 1 <= most[0] <= max(2, count_cores())
