@@ -173,17 +173,17 @@ def parse_proof(line: str) -> SaidProof | None:
 
 
 def coverage_line(coverage: Coverage | None) -> str:
-    """`84% of 120 lines (threshold 70%)`, rounded down; empty for a task without coverage."""
+    """`84% of 120 lines (threshold 70%)`, as `Coverage.shown`; empty for a task without it."""
     if coverage is None:
         return ""
-    return f"{int(coverage.percent)}% of {coverage.lines} lines (threshold {coverage.threshold:g}%)"
+    return f"{coverage.shown} (threshold {coverage.threshold:g}%)"
 
 
-_COVERAGE = regex(r"(\d{1,3})% of (\d{1,9}) lines? \(threshold (\d{1,3}(?:\.\d+)?)%\)")
+_COVERAGE = regex(r"(\d{1,3}(?:\.\d+)?)% of (\d{1,9}) lines? \(threshold (\d{1,3}(?:\.\d+)?)%\)")
 
 
 def parse_coverage(line: str) -> Coverage | None:
-    """The coverage that a trailer's value says, in whole percent; None for another's."""
+    """The coverage that a trailer's value says; None for another's."""
     match = _COVERAGE.fullmatch(line)
     return Coverage(float(match[1]), int(match[2]), float(match[3])) if match else None
 

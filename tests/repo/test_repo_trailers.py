@@ -117,6 +117,14 @@ def test_coverage_and_tools_are_in_every_clone():
     assert parse_tools(tools_line(tools[:1])) == tools[:1]
 
 
+def test_a_coverage_that_meets_its_threshold_by_a_fraction_is_read_back_as_meeting_it():
+    line = coverage_line(Coverage(69.6, 1, 69.5))
+    assert line == "69.6% of 1 line (threshold 69.5%)"
+    found = parse_coverage(line)
+    assert found is not None
+    assert found.percent >= found.threshold
+
+
 def a_proof(name):
     return Proof(name, "test", "true", Verdict.PASS, 0, 0.25, digest_of(b"out"))
 

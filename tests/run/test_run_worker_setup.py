@@ -35,7 +35,9 @@ def test_a_run_that_ends_does_not_wait_for_a_long_look():
     assert over()
 
 
-def test_of_many_slots_that_begin_at_once_only_as_many_are_made_at_once_as_cores(workplace, monkeypatch):
+def test_of_many_slots_that_begin_at_once_only_as_many_are_made_at_once_as_cores(
+    workplace, monkeypatch
+):
     making, most, reset = [0], [0], Scratch.reset
 
     def counted(self, base, *, is_commit=False):

@@ -213,7 +213,7 @@ def _evidence(
         yield from _proof(proof, digests=digests)
     cover = evidence.coverage
     if cover is not None:
-        said = f"{cover.percent:.1f}% of {cover.lines} lines (threshold {cover.threshold:g}%)"
+        said = f"{cover.shown} (threshold {cover.threshold:g}%)"
         yield from _field("Coverage", said)
     yield from _field("Patterns", ", ".join(map(display, evidence.patterns)))
 

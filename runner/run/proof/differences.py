@@ -81,9 +81,7 @@ def _coverage(old: Coverage | None, new: Coverage | None) -> Iterator[Difference
 
 
 def _format_coverage(coverage: Coverage | None) -> str:
-    if coverage is None:
-        return "not measured"
-    return f"{int(coverage.percent)}% of {coverage.lines} line{'' if coverage.lines == 1 else 's'}"
+    return "not measured" if coverage is None else coverage.shown
 
 
 def _format_ending(proof: Proof) -> str:
