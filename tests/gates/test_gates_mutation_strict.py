@@ -455,6 +455,8 @@ def test_it():
         ({"returned value": C, "call": S, "constant": C}, False),
         ({"returned value": C, "call": S, "constant": S}, True),
         ({"returned value": S, "empty result": S, "no result": N}, False),
+        ({"returned value": S, "empty result": S}, True),
+        ({"condition": S}, True),
     ],
 )
 def test_what_is_not_known_is_asked_about_where_nothing_may_be_noticed(ends, doubtful):

@@ -116,11 +116,11 @@ class Weighing:
         """Of what is not known: whether no test may have noticed anything at all.
 
         Not where another result broke the tests as every mutant did: something uses it then. Nor by
-        one mutant that passed, which may stand in for the same.
+        one mutant that passed beside others that crash, which may stand in for the same.
         """
         if not self.survived:
             return _RESULT not in self.crashed
-        return len(self.survived) > 1 and bool(self.crashed) and not self.noticed
+        return not self.noticed and (len(self.survived) > 1 or not self.crashed)
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
