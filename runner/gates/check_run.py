@@ -17,10 +17,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
-from runner.plan.shell.exit_status import (
-    ends_with_test_tool,
-    expects_failures,
-)
+from runner.plan.shell.exit_status import ends_with_test_tool, expects_failures
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
@@ -146,7 +143,9 @@ class CheckRun:
 
     def _detail(self, plain: Finding) -> str:
         place = self.bench.place if self.bench else None
-        roots = (f"{place.tree}/", f"{place.shown}/") if place else ()
+        tops = (place.tree, place.shown) if place else ()
+        starts = (place.start, "") if place else ()
+        roots = tuple(f"{top}/{start}" for start in starts for top in tops)
         told = [format_test(test, roots) for test in self.failing[:_MOST_TESTS]]
         more = len(self.failing) - _MOST_TESTS
         if more > 0:

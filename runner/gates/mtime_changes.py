@@ -6,13 +6,16 @@ import os
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.repo.tree_files import TICK
+from runner.repo.trees import Prefix
 from runner.text.ignore_rules import ignore_rules
+from runner.writes.safe_io import open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import TypeAlias
 
@@ -28,11 +31,13 @@ target .gradle .terraform .DS_Store
 _BY_PRODUCTS = frozenset(_BY_PRODUCTS_WORDS.split())
 _ENDS = (".pyc", ".egg-info")
 _SHOWN = 5
+_LARGEST = 1024 * 1024
+"""Bytes of ignore rules that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a command did to the files of the tree."""
+    """What a command did to the files of the tree, by their paths as the project knows them."""
 
     changed: tuple[str, ...] = ()
     """Files whose bytes are no longer those of the proposal, deleted ones among them."""
@@ -103,11 +108,19 @@ def find_touched(before: Seen, bench: GateContext) -> Touched:
         there.add(path)
         if path in known and _is_changed_since(entry, began):
             written.append(path)
-    changed = [path for path in (*written, *(known - there)) if not _same(path, bench)]
-    made = sorted(there - known)
+    inside = Prefix(bench.place.start).inside
+    # Of a file that is none of the proposal nobody knows what it held: a check before made it.
+    proposed = {path: bench.after(inside(path)) for path in (*written, *(known - there))}
+    changed = [
+        path
+        for path, content in proposed.items()
+        if content is not None and not (path in there and _holds(bench.place.tree, path, content))
+    ]
+    made = there - known
+    seen = _not_ignored(sorted(made), bench.place.tree) if made else ()
     return Touched(
-        tuple(sorted(changed)),
-        tuple(_not_ignored(made, bench.place.tree / ".gitignore")) if made else (),
+        tuple(sorted(map(inside, changed))),
+        tuple(sorted(map(inside, seen))),
         left=bool(made or changed),
     )
 
@@ -119,26 +132,39 @@ def _is_changed_since(entry: os.DirEntry[str], began: float) -> bool:
         return True
 
 
-def _same(path: str, bench: GateContext) -> bool:
-    """Whether a file holds the proposal's bytes; one that was none of it is left alone."""
-    inside = path.removeprefix(f"{bench.place.start}/") if bench.place.start else path
-    proposed = bench.after(inside)
-    if proposed is None:  # a check before this one made it
-        return True
+def _holds(tree: Path, path: str, content: bytes) -> bool:
+    """Whether a plain file has these bytes, or a link leads there; no pipe is waited for."""
     try:
-        at = bench.place.tree / path
-        if at.is_symlink():
-            return os.fsencode(at.readlink()) == proposed
-        return at.read_bytes() == proposed
-    except OSError:
+        if (tree / path).is_symlink():
+            return os.fsencode((tree / path).readlink()) == content
+        return _read(tree, path, len(content)) == content
+    except (OSError, RunnerError):
         return False
 
 
-def _not_ignored(paths: list[str], rules: Path) -> Iterator[str]:
-    """The paths that the tree's own ignore rules let be seen."""
+def _read(tree: Path, path: str, size: int) -> bytes:
+    """A plain file's bytes, at most one more than `size`. Raises OSError and RunnerError."""
+    with os.fdopen(open_beneath(tree, path, os.O_RDONLY), "rb") as file:
+        return file.read(size + 1)
+
+
+def _not_ignored(paths: list[str], tree: Path) -> Iterator[str]:
+    """The paths that the tree's own ignore rules let be seen: its top's and each folder's."""
+    known: dict[str, Callable[[str], bool]] = {}
+    for path in paths:
+        parts = path.split("/")
+        places = ("".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts)))
+        for place in places:
+            if place not in known:
+                known[place] = _rules(tree, f"{place}.gitignore")
+            if known[place](path.removeprefix(place)):
+                break
+        else:
+            yield path
+
+
+def _rules(tree: Path, path: str) -> Callable[[str], bool]:
     try:
-        lines = rules.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        lines = []
-    is_ignored = ignore_rules(lines)
-    return (path for path in paths if not is_ignored(path))
+        return ignore_rules(_read(tree, path, _LARGEST).decode("utf-8", "replace").splitlines())
+    except (OSError, RunnerError):
+        return ignore_rules(())

@@ -77,7 +77,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for folder in sorted(places.folders)
         for name in sorted(places.modules)
         for path in (_join(folder, f"{name}.py"), _join(folder, f"{name}/__init__.py"))
-        if path not in known and (bench.place.tree / path).is_file()
+        if path not in known and (bench.place.tree / bench.place.start / path).is_file()
     ]
     return Proved(None, (*found, *there))
 
@@ -211,7 +211,8 @@ def _find_configured(bench: GateContext) -> Iterator[str]:
 
 def _folders_in(value: str, at: str, bench: GateContext) -> Iterator[str]:
     """The folders of a search path that lie in the repository."""
-    shown = (f"{bench.place.shown}/", f"{bench.place.tree}/")
+    place = bench.place
+    shown = (f"{place.shown}/{place.start}", f"{place.tree}/{place.start}")
     for part in value.split(":"):
         inner = re.sub(r"\A\"?\$\{?PWD\}?/?|\A\$\(pwd\)/?|\A`pwd`/?", "./", part)
         for root in shown:

@@ -39,7 +39,7 @@ class Place:
     shares: tuple[str, ...] = ()
     """Ignored folders of the repository (`.venv`), which a sandbox shows read-only."""
     start: str = ""
-    """Where commands start, relative to the tree: the project's folder in its repository."""
+    """Where commands start, relative to the tree: the project's folder, empty or `sub/`."""
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -42,16 +42,18 @@ def changes_between(before, after):
 def put(tree, files):
     """Make the folder hold these files and no others."""
     for entry in tree.iterdir():
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        plain = entry.is_dir() and not entry.is_symlink()
+        shutil.rmtree(entry) if plain else entry.unlink()
     for path, text in files.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
 
 
-def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, **fields):
-    """A bench whose tree holds `after`, and whose base held `before`."""
+def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, start="", **fields):
+    """A bench whose tree holds `after`, and whose base held `before`, both below `start`."""
     bench = a_bench(folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    tree = folder / "tree"
+    tree = folder / "tree" / start
+    tree.mkdir(exist_ok=True)
     put(tree, after)
     visits = []
 
@@ -68,6 +70,7 @@ def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, *
 
     told = replace(
         bench,
+        place=replace(bench.place, start=start),
         task=task or a_task(),
         settings=settings or Settings(),
         changes=changes_between(before, after),

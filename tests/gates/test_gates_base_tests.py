@@ -185,6 +185,14 @@ def test_good_work_on_tests_is_not_asked_about(tmp_path, how):
     assert asked(tmp_path, before, GOOD[how], command)[0] == []
 
 
+@pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
+def test_a_new_file_in_the_command_does_not_hide_what_was_bent_beside_it(tmp_path, start):
+    added = {"test_more.py": "import shop\n\n\ndef test_more():\n    assert shop.tax(2) == 3\n"}
+    line = f"{PYTEST} test_shop.py test_more.py"
+    found, _ = asked(tmp_path, BASE, BASE | with_test("== 6", "== 8") | added, line, start=start)
+    assert found == [FAILS]
+
+
 def test_where_no_test_is_touched_nothing_runs_beside_the_contract(tmp_path):
     found, visits = asked(tmp_path, BASE, BASE | {"shop.py": CODE.replace("3 * n", "n * 3")})
     assert (found, visits) == ([], [])

@@ -183,9 +183,9 @@ test('good', () => {}); test('bad', () => { assert.equal(1, 2) }); test.skip('la
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
-def test_nodes_own_tests_are_read_one_by_one(tmp_path):
-    bench = a_bench(tmp_path)
-    put(tmp_path / "tree", {"a.test.cjs": NODE})
+@pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
+def test_nodes_own_tests_are_read_one_by_one(tmp_path, start):
+    bench, _ = a_story(tmp_path, {}, {"a.test.cjs": NODE}, start=start)
     proof, (finding,) = proved(bench, "node --test a.test.cjs")
     assert proof.verdict is Verdict.FAIL
     assert dict(proof.counts) == {"passed": 1, "failed": 1, "skipped": 1}
@@ -318,16 +318,43 @@ def test_a_port_that_is_in_use_fails_the_contract_and_says_why(tmp_path):
 # --- what it does to the tree ---------------------------------------------------------
 
 
-def test_files_that_a_contract_changes_are_told_and_put_back(tmp_path):
+@pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
+def test_files_that_a_contract_changes_are_told_and_put_back(tmp_path, start):
     after = {"a.py": "new", "kept.py": "kept", ".gitignore": "*.log\n"}
-    bench, _ = a_story(tmp_path, {"kept.py": "kept", ".gitignore": "*.log\n"}, after)
+    bench, _ = a_story(tmp_path, {"kept.py": "kept", ".gitignore": "*.log\n"}, after, start=start)
     line = "echo worse > a.py; rm kept.py; echo x > more.txt; echo x > out.log; mkdir __pycache__"
     proof, (finding,) = proved(bench, line)
     assert proof.verdict is Verdict.PASS
     assert finding.severity is Severity.NOTE
     assert finding.message == "it changed files of the tree: a.py, kept.py, more.txt"
-    assert (tmp_path / "tree/a.py").read_text() == "new"
-    assert (tmp_path / "tree/kept.py").read_text() == "kept"
+    assert (tmp_path / "tree" / start / "a.py").read_text() == "new"
+    assert (tmp_path / "tree" / start / "kept.py").read_text() == "kept"
+
+
+def test_files_beside_the_project_are_told_as_it_knows_them(tmp_path):
+    bench, _ = a_story(tmp_path, {}, {"a.py": "new"}, start="sub/")
+    (tmp_path / "tree/.gitignore").write_text("out/\n")
+    _, (finding,) = proved(bench, "echo x > ../more.txt; mkdir ../out; echo x > ../out/more.txt")
+    assert finding.message == "it changed files of the tree: ../more.txt"
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    {
+        "a pipe": ("rm a.py; mkfifo a.py", "a.py"),
+        "a folder": ("rm a.py; mkdir a.py", "a.py"),
+        "one without an end": ("truncate -s 7G a.py", "a.py"),
+        "a link": ("rm a.py; ln -s /dev/zero a.py", "a.py"),
+        "the same bytes elsewhere": ("mv b $TMPDIR/b; ln -s $TMPDIR/b b", "b/c.py"),
+    }.values(),
+)
+def test_whatever_a_contract_puts_in_the_place_of_a_file_is_a_change(tmp_path, line, path):
+    bench, _ = a_story(tmp_path, {}, {"a.py": "new", "b/c.py": "new"})
+    variables = {**bench.environment, "TMPDIR": str(bench.place.box)}
+    _, (finding,) = proved(replace(bench, environment=variables), line)
+    assert finding.message.startswith(f"it changed files of the tree: {path}")
+    assert not (tmp_path / "tree/b").is_symlink()
+    assert (tmp_path / "tree" / path).read_text() == "new"
 
 
 def test_a_file_that_is_written_anew_as_it_was_is_no_change(tmp_path):

@@ -1,6 +1,7 @@
 """Lines of a Python project are measured from outside, however its tests run them."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -274,6 +275,15 @@ def test_damaged_data_is_no_data_and_no_crash(yard):
     (yard.data() / "about.jsonl").write_text('{"coverage": "7"\n[1]\nnonsense\n' + "[" * 100_000)
     (finding,) = yard.weigh().findings
     assert "could not be measured" in finding.message
+
+
+def test_a_pipe_in_the_place_of_a_file_that_ran_is_not_waited_for(yard):
+    yard.stands("rate.py", "RATE = 1\n").write("price.py", "import rate\n" + PRICE)
+    yard.write("test_price.py", TEST_TOTAL).set_up(f"{UNITTEST} test_price")
+    yard.run()
+    (yard.tree / "rate.py").unlink()
+    os.mkfifo(yard.tree / "rate.py")
+    assert {row.path for row in yard.weigh().observed} == {"price.py", "test_price.py"}
 
 
 def test_data_of_another_tree_does_not_count(yard):

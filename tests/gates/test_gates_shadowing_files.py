@@ -90,6 +90,16 @@ def test_what_was_there_before_is_told_and_its_edit_is_a_question(tmp_path):
     assert told(tmp_path, "python -m pytest", old, {}) == []
 
 
+def test_a_project_in_a_folder_of_its_repository_is_looked_at_there(tmp_path):
+    old = {"pytest.py": "x = 1\n"}
+    message = "pytest.py of this repository would run in place of pytest"
+    found = told(tmp_path, "python -m pytest", old, old | {"a.py": ""}, start="sub/")
+    assert found == [("warning", message)]
+    line = f"PYTHONPATH={tmp_path}/real/sub/src pytest"
+    found = told(tmp_path, line, {}, {"src/unittest.py": "x = 1\n"}, start="sub/")
+    assert [severity for severity, _ in found] == ["error"]
+
+
 def test_a_person_is_only_warned_of_an_edit_and_may_not_add_one_either(tmp_path):
     old, new = {"pytest.py": "x = 1\n"}, {"pytest.py": "x = 2\n"}
     for before, severity in ((old, "warning"), ({}, "error")):

@@ -149,11 +149,11 @@ class Asking:
         new = {one.path for one in self.bench.changes if one.action is Action.CREATE}
         moved = {new_place for _, new_place in self.support.moves}
         words = command.split(" ")
-        added = [word for word in words if _file_of(word, self.bench.place.start) in new - moved]
+        added = [word for word in words if _file_of(word) in new - moved]
         if not added:
             return command
         left = [word for word in words if word not in added]
-        others = [word for word in left if _file_of(word, self.bench.place.start)]
+        others = [word for word in left if _file_of(word)]
         return " ".join(left) if others else ""
 
     def _now(self, check: Check) -> BaseResult | None:
@@ -238,13 +238,12 @@ class Asking:
         return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)
 
 
-def _file_of(word: str, start: str) -> str:
+def _file_of(word: str) -> str:
     """The test file that a word of a command names, by path, id or module; empty for none."""
     path = word.strip("'\"").partition("::")[0].removeprefix("./")
     if "/" not in path and re.fullmatch(r"[A-Za-z_][\w.]*", path) and not path.endswith(".py"):
         path = path.replace(".", "/") + ".py"
-    whole = f"{start}/{path}" if start else path
-    return whole if holds_tests(whole) else ""
+    return path if holds_tests(path) else ""
 
 
 def _leaves_out(now: BaseResult) -> bool:

@@ -27,6 +27,7 @@ from runner.gates.coverage import instrument, v8
 from runner.gates.coverage.instrument import (
     data_folder,
     files_in,
+    is_fit,
     project_tree,
     text_of,
     visible_root,
@@ -135,7 +136,7 @@ def source(bench: GateContext, path: str) -> bytes | None:
     """The bytes that ran: of the proposal, or of what a command made."""
     file = project_tree(bench) / path
     try:
-        return None if file.is_symlink() else file.read_bytes()
+        return file.read_bytes() if is_fit(file) else None
     except OSError:
         return None
 
