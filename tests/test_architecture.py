@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import Counter
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -173,6 +174,23 @@ def test_rooms_are_not_too_full() -> None:
         if (lines := len(file.read_text().splitlines())) > 400
     }
     assert full == {}
+
+
+def test_a_name_of_a_module_is_bound_once() -> None:
+    """A second value would count for what was written for the first one, too."""
+    twice = [
+        f"{file.relative_to(ROOT).as_posix()}: {name}"
+        for file in PRODUCT
+        for name, count in Counter(
+            target.id
+            for node in parsed(file).body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        ).items()
+        if count > 1
+    ]
+    assert twice == []
 
 
 def test_starting_up_imports_nothing_heavy() -> None:

@@ -1,15 +1,13 @@
 """What a check says on the tree before a change, asked once for each tree and command.
 
-Red first: tests that pass before the code exists prove nothing about it. Already red: a failure
-that was there before does not refuse a change, and is shown. It never excuses a task's own
-contracts. A gate that the task itself asks for may be its only test, red until the work is done: it
-is excused where it names what fails, not for its exit code.
+A failure that was there before does not refuse a change, and is shown. It never excuses a task's
+own contracts. A gate that the task itself asks for may be its only test, red until the work is
+done: it is excused where it names what fails, not for its exit code.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,23 +15,20 @@ from typing import TYPE_CHECKING
 from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
-from runner.gates.check_run import output_of, try_check
-from runner.gates.result_parsers import complaints, parse_results
-from runner.gates.test_bodies import tests_in
+from runner.gates.check_run import try_check
+from runner.gates.result_parsers import complaints, is_cut, output_of, parse_results
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.model import Action, Finding, Severity, Verdict
-from runner.plan.task_types import Extra, kind_of
+from runner.model import Finding, Severity, Verdict
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from runner.config.settings import Settings
     from runner.gates.base import Check, CheckResult, GateContext
     from runner.gates.check_run import CheckRun
-    from runner.model import Change, Task
+    from runner.model import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +42,10 @@ class BaseResult:
     complaints: Mapping[str, int]
     end: str = ""
     """The last of its output."""
+    cut: bool = False
+    """Whether it printed more than is read: what else it says is not known."""
+    reported: bool = False
+    """Whether its tool wrote the tests down: then all of them are known."""
 
     @property
     def failing(self) -> frozenset[str]:
@@ -88,6 +87,8 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
         tests=None if tests is None else tuple((t.id, str(t.outcome), t.file) for t in tests),
         complaints=complaints(output_of(trial.ran), str(bench.place.shown)),
         end=trial.ran.tail[-1000:],
+        cut=is_cut(trial.ran),
+        reported=trial.told.results is not None,
     )
 
 
@@ -105,6 +106,8 @@ def _to_document(found: BaseResult) -> dict[str, object]:
         "tests": found.tests,
         "complaints": dict(found.complaints),
         "end": found.end,
+        "cut": found.cut,
+        "reported": found.reported,
     }
 
 
@@ -117,9 +120,11 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             "tests": list() | None as tests,
             "complaints": dict(found),
             "end": str(end),
+            "cut": bool(cut),
+            "reported": bool(reported),
         }:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
-            return BaseResult(passed, code, rows, found, end)
+            return BaseResult(passed, code, rows, found, end, cut, reported)
     return None
 
 
@@ -135,6 +140,7 @@ _UNSTARTED = frozenset({126, 127})
 _FAILURES_SHOWN = 20
 _ABBREVIATED = 9
 _ITSELF = "exit code"
+_TOO_MUCH = "it prints too much for what is new to be told from what was there: have it print less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
     if compared is None and (seen := _find_seen_before(trial, bench)):
         compared = Compared((), seen)
     if compared is None:
-        return Proved(trial.proof, trial.findings())
+        return Proved(trial.proof, _incomparable(trial, bench))
     if compared.new:
         return Proved(trial.proof, _with_new(trial, compared))
     return _excuse_known(trial, compared, bench)
@@ -169,7 +175,8 @@ def _find_seen_before(trial: CheckRun, bench: GateContext) -> tuple[str, ...]:
     proven = task.test_contracts or task.contracts
     if not (proven and is_declared(task, bench.settings, check.id, check.command)):
         return ()
-    failing = make_earlier(trial, bench).failing
+    now = make_earlier(trial, bench)
+    failing = frozenset() if now.cut and not now.reported else now.failing
     known = proof_cache.load_entry(bench.kept, *_record(check, bench))
     return tuple(sorted(failing)) if failing <= known.keys() else ()
 
@@ -217,12 +224,14 @@ def compare_failures(
     A gate that says neither is compared by its exit code alone, as long as it could run before. Of
     `others`, the tests of another task, it is enough that they could not pass before either.
     """
-    if now.failing and before.tests is not None:
+    cut = before.cut or now.cut
+    known = not cut or (before.reported and now.reported)
+    if now.failing and before.tests is not None and known:
         new = tuple(sorted(now.failing - before.failing))
         return Compared(new, tuple(sorted(now.failing & before.failing)))
     if others:
         return Compared((), (_ITSELF,))
-    if now.failing:
+    if now.failing or cut:
         return None
     if now.complaints and before.complaints and now.exit == before.exit:
         # Counted, since a compiler says the same of a file more than once: one more of it is new,
@@ -235,6 +244,14 @@ def compare_failures(
     if not same or (_NOT_THERE.search(before.end) and before.end != now.end):
         return None
     return Compared((), (_ITSELF,))
+
+
+def _incomparable(trial: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
+    """The failure as it is; where it says too much to be compared, that is said."""
+    failure, *rest = trial.findings()
+    if is_cut(trial.ran) and _excusable(trial, bench):
+        failure = replace(failure, hint=_TOO_MUCH)
+    return (failure, *rest)
 
 
 def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
@@ -272,12 +289,13 @@ def _first_seen(check: Check, failures: tuple[str, ...], bench: GateContext) -> 
     """The oldest commit at which one of these failures was seen; each is kept with its own."""
     key = _record(check, bench)
     known = {name: str(commit) for name, commit in proof_cache.load_entry(bench.kept, *key).items()}
-    # What no longer fails is left out: if it comes back, it is first seen anew.
-    now = {name: known.get(name, bench.base) for name in failures}
+    # What no longer fails is left out: if it comes back, it is first seen anew. In the order in
+    # which they were seen: of two commits nobody here knows which is older.
+    now = {name: commit for name, commit in known.items() if name in failures}
+    now |= {name: bench.base for name in failures if name not in known}
     if now != known:
         proof_cache.remember(bench.kept, dict(now), *key)
-    oldest = [commit for name, commit in known.items() if name in now]
-    return oldest[0] if oldest else bench.base
+    return next(iter(now.values()), bench.base)
 
 
 def _forget(check: Check, bench: GateContext) -> None:
@@ -289,99 +307,3 @@ def _forget(check: Check, bench: GateContext) -> None:
 
 def _record(check: Check, bench: GateContext) -> tuple[str, ...]:
     return ("first-seen", str(bench.place.shown), check.task, check.id, check.command)
-
-
-_WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "command", "check"})
-_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor"})
-"""Types of tasks that add no behaviour which a test could lack before."""
-_NAMES_SHOWN = 5
-
-
-def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_work: bool) -> bool:
-    """Whether a task's test contracts must fail before it is implemented.
-
-    The task's own word wins, then the setting; `auto` asks it of agents and models on new work,
-    and of a `command` too where the task mends a bug.
-    """
-    if task.red_first is not None:
-        return task.red_first
-    if settings.red_first != "auto":
-        return settings.red_first == "always"
-    kind = kind_of(task)
-    by_a_machine = implementer not in _WRITTEN_BY_PEOPLE
-    mends = implementer == "command" and kind.wants(Extra.RED_FIRST)
-    nothing_new = kind.type is not None and kind.type.name in _NOTHING_NEW
-    return (by_a_machine or mends) and is_new_work and not nothing_new
-
-
-def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
-    """What is wrong with a contract that should fail without the implementation, and does not.
-
-    Only the proposal's tests are put on the tree before. A contract that runs no test there, or
-    cannot import what it tests, is as red as it should be.
-    """
-    if not bench.red_first or check.task:
-        return ()
-    tests = tuple(change for change in bench.changes if bench.is_test(change.path))
-    seen = earlier(check, bench, tests)
-    if seen is None:
-        return ()
-    if seen.passed:
-        return (_green(check, check.id),)
-    named = _find_single_tests(check.command)
-    asked = [name for name, _ in seen.passing if any(_is_of(name, one) for one in named)]
-    if asked:
-        return tuple(_green(check, name) for name in asked[:_NAMES_SHOWN])
-    return tuple(_already(check, [*_new(seen.passing, tests, bench)]))
-
-
-def _green(check: Check, name: str) -> Finding:
-    return Finding(
-        check=check.id,
-        message=f"{name} passes without the implementation, so it proves nothing",
-        hint="have it test what the task adds: it must fail until that is there",
-    )
-
-
-def _already(check: Check, names: list[str]) -> Iterator[Finding]:
-    for name in names[:_NAMES_SHOWN]:
-        yield Finding(
-            check=check.id,
-            message=f"the new test {name} passes without the implementation",
-            path=name.partition("::")[0] if "::" in name else "",
-            severity=Severity.WARNING,
-            hint="have it test what the task adds, or leave it out",
-        )
-
-
-def _find_single_tests(command: str) -> list[str]:
-    """The single tests that a command names, as pytest does."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return []
-    return [word.removeprefix("./") for word in words if "::" in word]
-
-
-def _is_of(test: str, named: str) -> bool:
-    return test == named or test.startswith((f"{named}[", f"{named}::"))
-
-
-def _new(
-    passing: tuple[tuple[str, str], ...], changes: tuple[Change, ...], bench: GateContext
-) -> Iterator[str]:
-    """The tests among `passing` that these changes add, where the tool says where each stands."""
-    by_path = {change.path: change for change in changes}
-    for name, file in passing:
-        change = by_path.get(file)
-        if change is None:
-            continue
-        if change.action is Action.CREATE or _inner(name) not in tests_in(
-            file, bench.before(file) or b""
-        ):
-            yield name
-
-
-def _inner(name: str) -> str:
-    """`TestB.test_c` of `tests/test_a.py::TestB::test_c[1]`."""
-    return ".".join(name.partition("[")[0].split("::")[1:])

@@ -11,7 +11,13 @@ from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
 from runner.gates.reporters import not_taken, with_reports
-from runner.gates.result_parsers import parse_results, ran_no_test, read_counts, without_colours
+from runner.gates.result_parsers import (
+    output_of,
+    parse_results,
+    ran_no_test,
+    read_counts,
+    without_colours,
+)
 from runner.gates.script_targets import name_script, only_looks
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -30,8 +36,6 @@ if TYPE_CHECKING:
     from runner.model import Proof
     from runner.process.base import Place, Ran
 
-_MOST_READ = 4 * 1024 * 1024
-"""Bytes of a log that are read for what it names."""
 _MOST_TESTS = 20
 _LONGEST = 600
 _LONGEST_LINE = 160
@@ -386,14 +390,3 @@ def _counts(told: Told, printed: dict[str, int]) -> dict[str, int]:
         return printed
     kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}
     return {**told.counts, **kept}
-
-
-def output_of(ran: Ran) -> str:
-    """The output of a command as far as it is kept and bearable, else its end."""
-    if ran.log is None:
-        return ran.tail
-    try:
-        with ran.log.open("rb") as file:
-            return file.read(_MOST_READ).decode("utf-8", "replace")
-    except OSError:
-        return ran.tail

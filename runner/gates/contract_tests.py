@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import base_result, coverage, script_targets
+from runner.gates import base_result, coverage, red_first, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.commands import make_refused_proof
@@ -88,7 +88,7 @@ def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:
     """What passes before there is anything to pass, where that is asked."""
     if not bench.red_first:
         return ()
-    return base_result.findings(check, bench)
+    return red_first.findings(check, bench)
 
 
 def _fit_coverage(check: Check, bench: GateContext) -> Fitted:

@@ -23,7 +23,10 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from runner.process.base import Ran
 
+_MOST_READ = 4 * 1024 * 1024
+"""Bytes of a log that are read for what it names."""
 _COLOUR = regex(r"\x1b\[[0-9;]*[A-Za-z]")
 _GO = regex(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
 _CARGO = regex(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
@@ -63,6 +66,22 @@ _OUTCOMES = {
     "ignored": TestOutcome.SKIPPED,
     "expected failure": TestOutcome.XFAILED,
 }
+
+
+def output_of(ran: Ran) -> str:
+    """The output of a command as far as it is kept and bearable, else its end."""
+    if ran.log is None:
+        return ran.tail
+    try:
+        with ran.log.open("rb") as file:
+            return file.read(_MOST_READ).decode("utf-8", "replace")
+    except OSError:
+        return ran.tail
+
+
+def is_cut(ran: Ran) -> bool:
+    """Whether a command printed more than `output_of` gives."""
+    return ran.size > (_MOST_READ if ran.log else len(ran.tail.encode()))
 
 
 def without_colours(output: str) -> str:
@@ -164,13 +183,12 @@ _ARROW = regex(r" *--> (?P<path>[^:]+):\d+(?::\d+)?\s*")
 _FILE = regex(r"(?P<path>[^\s:].*\.\w{1,5})\s*")
 _BELOW = regex(r"\s+\d+:\d+\s+(?P<text>(?:error|warning)\s+\S.*)")
 _NUMBERED = regex(r"\b(line|lines|column|col)( |:)\d+")
-_MOST = 20_000
 
 
 def complaints(output: str, root: str = "") -> Counter[str]:
     """Every complaint in the output of a tool, with how often it stands there."""
     found: Counter[str] = Counter()
-    for path, text in _parse_lines(without_colours(output).splitlines()[:_MOST]):
+    for path, text in _parse_lines(without_colours(output).splitlines()):
         at = path.removeprefix(root).removeprefix("/") if root else path
         said = _NUMBERED.sub(r"\1\2N", " ".join(text.split()))
         found[f"{at.removeprefix('./')}: {said}"] += 1
@@ -229,6 +247,10 @@ def read_counts(output: str) -> tuple[tuple[str, int], ...]:
     return ()
 
 
+_MOST = 10**12
+"""More tests than anybody has; the sum of what a whole log says of them fits the journal."""
+
+
 def _count_words(said: Iterable[tuple[str, str]]) -> dict[str, int]:
     """The counts of words; what no tool counts to is no count."""
     return {word: count for word, number in said if 0 <= (count := read_number(number)) <= _MOST}
@@ -236,10 +258,6 @@ def _count_words(said: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 def _add(numbers: Iterable[str]) -> int:
     return sum(count for number in numbers if 0 <= (count := read_number(number)) <= _MOST)
-
-
-_MOST = 10**12
-"""More tests than anybody has; the sum of what a whole log says of them fits the journal."""
 
 
 def _pytest(output: str) -> dict[str, int] | None:

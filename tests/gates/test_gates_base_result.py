@@ -102,6 +102,29 @@ def test_the_same_complaint_once_more_is_new(tmp_path):
     assert commands.prove(a_gate(LINT), bench).proof.verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize("count", [20_001, 100_000], ids=["much", "more than is read"])
+def test_a_new_complaint_behind_very_many_refuses(tmp_path, count):
+    old = "a.py:3:1: F401 os imported but unused, as before\n"
+    before = {"said": "", "x.py": "1"}
+    line = f"yes '{old.strip()}' | head -{count}; cat said; exit 1"
+    bench, _ = a_project(
+        tmp_path,
+        before,
+        {"said": "b.py:9:1: F811\n", "x.py": "2"},
+        gate=GateSpec("lint", f"sh: {line}"),
+    )
+    said = commands.prove(a_gate(line), bench)
+    assert said.proof.verdict is Verdict.FAIL
+    assert ("it prints too much" in said.findings[0].hint) is (count == 100_000)
+
+
+def test_failing_tests_behind_more_than_is_read_are_not_known(tmp_path):
+    before, after = ({"said": f"--- FAIL: {name} (0.00s)\n"} for name in ("TestA", "TestB"))
+    line = "echo '--- FAIL: TestX (0.00s)'; yes words | head -1000000; cat said; exit 1"
+    bench, _ = a_project(tmp_path, before, after, gate=GateSpec("lint", f"sh: {line}"))
+    assert commands.prove(a_gate(line), bench).proof.verdict is Verdict.FAIL
+
+
 def the_tests(**outcomes):
     lines = [f"def test_{name}(): assert {good}" for name, good in outcomes.items()]
     return {"test_all.py": "\n".join(lines) + "\n"}
@@ -147,6 +170,15 @@ def test_a_tree_is_asked_once_and_the_first_red_commit_is_remembered(tmp_path):
     said = commands.prove(gate, later)
     assert len(visits) == 1
     assert said.proof.note.endswith("first seen red at bbbbbbbbb")
+
+
+def test_of_failures_that_came_one_after_the_other_the_first_is_named(tmp_path):
+    noted = []
+    for commit, rows in (("c", "b"), ("d", "ab"), ("e", "ab"), ("f", "a")):
+        there = lint_of(*(f"{name}.py:1:1: F401 os" for name in rows))
+        bench, _ = a_project(tmp_path, there, there | {"x": commit}, base=commit * 40)
+        noted.append(commands.prove(a_gate(LINT), bench).proof.note[-9:])
+    assert noted == ["c" * 9, "c" * 9, "c" * 9, "d" * 9]
 
 
 def test_a_damaged_memory_is_asked_again(tmp_path):

@@ -5,7 +5,7 @@ from gates_bench import a_task
 from gates_trees import a_check, a_story
 
 from runner.config.settings import Settings
-from runner.gates import base_result, contract_tests
+from runner.gates import contract_tests, red_first
 from runner.model import Severity, Verdict
 
 PYTEST = "python -m pytest -q -p no:cacheprovider"
@@ -72,11 +72,11 @@ def test_the_next_attempt_does_not_pay_again_until_the_tests_change(tmp_path):
     asked = []
     for code in ("def price(): return 3\n", "def price(): return 4 - 1\n"):
         bench, visits = a_story(tmp_path, {}, TESTS | {"shop.py": code}, red_first=True)
-        base_result.findings(check, bench)
+        red_first.findings(check, bench)
         asked.append(len(visits))
     assert asked == [1, 0]
     bench, visits = a_story(tmp_path, {}, CODE | IDLE, red_first=True)
-    assert refusals(base_result.findings(check, bench))
+    assert refusals(red_first.findings(check, bench))
     assert len(visits) == 1
 
 
@@ -104,4 +104,4 @@ def test_it_is_asked_only_where_it_should_be(tmp_path):
 def test_who_is_asked_to_be_red_first(own, setting, implementer, new, type_, wanted):
     task = a_task(red_first=own, type=type_)
     settings = Settings(red_first=setting)
-    assert base_result.wants_red_first(task, settings, implementer, is_new_work=new) is wanted
+    assert red_first.wants_red_first(task, settings, implementer, is_new_work=new) is wanted

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.gates.base import Check, Fitted, command_limits
-from runner.gates.check_run import output_of, try_check
+from runner.gates.check_run import try_check
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage.instrument import project_tree
-from runner.gates.result_parsers import without_colours
+from runner.gates.result_parsers import output_of, without_colours
 from runner.impact.python_blocks import spans_in
 from runner.languages.registry import is_written_in
 from runner.lazy_dataclass import dataclass
