@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates.base import INTEGRITY, Check, Fitted, Proved, command_limits
+from runner.gates.base import INTEGRITY, Check, Fitted, Proved, command_limits, gravest
 from runner.gates.check_run import try_check
 from runner.gates.coverage.instrument import project_tree, text_of
 from runner.gates.shim import own_folder
@@ -82,7 +82,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         if f"{one.number}.{PROBE_LOADED}" in keys
         for finding in _silent(one, keys, strict=strict)
     ]
-    return Proved(None, tuple(found[:_MOST]))
+    return Proved(None, gravest(found, _MOST))
 
 
 def _files(bench: GateContext) -> Iterator[_File]:

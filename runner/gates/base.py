@@ -20,7 +20,7 @@ from runner.secrets.redact import redact
 from runner.text.wording import abridge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from threading import Event
 
@@ -218,6 +218,11 @@ class GateContext:
             log=self.logs / f"{file_name(check.id)}.log",
             known_secrets=self.known_secrets,
         )
+
+
+def gravest(found: Iterable[Finding], most: int) -> tuple[Finding, ...]:
+    """At most so many findings: what is only told is left out before what refuses."""
+    return tuple(sorted(found, key=lambda one: not one.refuses)[:most])
 
 
 def command_limits(task: Task, settings: Settings) -> Limits:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, gravest
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
@@ -103,7 +103,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         )
         for path, line, said, sure in _told(bench, tests)
     ]
-    return Proved(None, tuple(found[:_MOST]))
+    return Proved(None, gravest(found, _MOST))
 
 
 def _source(path: str, content: bytes | None) -> Source:

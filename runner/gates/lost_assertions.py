@@ -12,7 +12,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, gravest
 from runner.languages.python.claims import is_asserting_name
 from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
@@ -69,7 +69,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             said = _told(lost, trees, bench)
             if said is not None:
                 found[path, line] = said
-    return Proved(None, tuple(found.values())[:_MOST])
+    return Proved(None, gravest(found.values(), _MOST))
 
 
 class _Trees:

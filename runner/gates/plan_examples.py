@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, gravest
 from runner.gates.silent_assertions import lines_run
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import code_row, is_written_in
@@ -114,7 +114,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         Finding(check=CHECK, message=message, path=path, line=line, severity=severity, hint=hint)
         for severity, (path, line, message, hint) in said
     )
-    return Proved(None, tuple(found)[:_MOST])
+    return Proved(None, gravest(found, _MOST))
 
 
 _Said = tuple[str, int, str, str]

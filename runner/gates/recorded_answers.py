@@ -11,7 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, gravest
 from runner.languages.python.marks import name_of
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_pattern import regex
@@ -79,7 +79,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     found = [*_written_by_tests(bench), *_updated(bench)]
     found += [_finding(one, severity) for one in _records(bench)]
     found += [_recorded(one, severity) for one in _made(bench)]
-    return Proved(None, tuple(found[:_MOST]))
+    return Proved(None, gravest(found, _MOST))
 
 
 def _records(bench: GateContext) -> Iterator[Change]:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.base import INTEGRITY, Check, Proved
+from runner.gates.base import INTEGRITY, Check, Proved, gravest
 from runner.languages.base import ELSEWHERE
 from runner.languages.python.claims import is_asserting_name
 from runner.languages.python.marks import name_of
@@ -76,7 +76,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
                 _finding(one, change.path, bench, hollow=strict or one.function not in spoke)
                 for one in _silent(every, bench.before(change.path), ran)
             ]
-    return Proved(None, tuple(found[:_MOST]))
+    return Proved(None, gravest(found, _MOST))
 
 
 def lines_run(path: str, bench: GateContext) -> frozenset[int]:

@@ -185,6 +185,22 @@ def test_good_work_on_tests_is_not_asked_about(tmp_path, how):
     assert asked(tmp_path, before, GOOD[how], command)[0] == []
 
 
+@pytest.mark.parametrize(("count", "last"), [(21, ""), (22, ", and 1 more"), (30, ", and 9 more")])
+def test_of_very_many_tests_the_first_are_named_and_the_others_counted(tmp_path, count, last):
+    tests = [f"def test_{n}():\n    assert shop.price({n}) == {{}}\n" for n in range(1, count + 1)]
+    before, after = (
+        "import shop\n\n\n"
+        + "\n\n".join(text.format(by * n) for n, text in enumerate(tests, start=1))
+        for by in (3, 4)
+    )
+    found, _ = asked(
+        tmp_path, BASE | {"test_shop.py": before}, {"shop.py": BENT, "test_shop.py": after}
+    )
+    assert len(found) == 21
+    assert all(message.endswith("as it was fails on this code") for _, message in found[:20])
+    assert found[20][1].endswith(f"as it was fails on this code{last}")
+
+
 @pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
 def test_a_new_file_in_the_command_does_not_hide_what_was_bent_beside_it(tmp_path, start):
     added = {"test_more.py": "import shop\n\n\ndef test_more():\n    assert shop.tax(2) == 3\n"}

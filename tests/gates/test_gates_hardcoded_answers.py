@@ -377,6 +377,16 @@ def test_a_file_of_units_is_data(tmp_path):
     assert said(tmp_path, "shop.js", code, tests, more=more) == []
 
 
+def test_of_very_many_a_question_is_told_before_warnings(tmp_path):
+    printed = "".join(
+        f"def f{number}(doc):\n    return repr(doc).count(\"'b': [\")\n" for number in range(9)
+    )
+    pattern = "import re\nP = re.compile('ada lovelace|j r tolkien')\n"
+    tests = TESTS + "    known('ada lovelace'), known('j r tolkien')\n"
+    found = said(tmp_path, "a.py", printed, tests, mutation="warn", more={"b.py": pattern})
+    assert [severity.value for severity, _ in found] == ["question", *["warning"] * 4]
+
+
 def test_an_answer_in_disguise_asks_where_it_is_sure_and_else_with_strict_alone(tmp_path):
     pattern = (
         "import re\ndef known(name):\n    return bool(re.match('ada lovelace|j r tolkien', name))\n"

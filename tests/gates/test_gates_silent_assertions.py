@@ -117,3 +117,16 @@ def test_a_test_that_spoke_or_was_skipped_is_a_warning(tmp_path, text):
     assert finding.line == 4
     (finding,) = said(tmp_path, text, ran="1-3", mutation="strict")
     assert finding.asks == ("skip" not in text)
+
+
+def test_of_very_many_a_question_is_told_before_warnings(tmp_path):
+    spoke = "def test_a():\n    if x:\n" + "".join(
+        f"        assert price({number}) == 4\n" for number in range(3, 20)
+    )
+    found = said(
+        tmp_path,
+        f"{spoke}    assert price(2) == 2\n\n{SILENT['a loop over nothing']}",
+        ran="1-2,20",
+    )
+    assert len(found) == 10
+    assert [one.asks for one in found[:2]] == [True, False]

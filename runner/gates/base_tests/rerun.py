@@ -73,7 +73,8 @@ def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
     yield from findings[:_MOST]
     more = len(findings) - _MOST
     if more > 0:
-        yield replace(findings[_MOST], message=f"{findings[_MOST].message}, and {more - 1} more")
+        rest = f", and {more - 1} more" if more > 1 else ""
+        yield replace(findings[_MOST], message=f"{findings[_MOST].message}{rest}")
 
 
 @dataclass(frozen=True, slots=True)

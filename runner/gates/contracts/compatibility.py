@@ -40,11 +40,16 @@ def compare(kind: str, before: bytes, after: bytes) -> tuple[Difference, ...]:
 
 def compare_documents(kind: str, before: Json, after: Json) -> tuple[Difference, ...]:
     """The same of documents that are parsed, with all their files bound into them."""
+    return tuple(dict.fromkeys(_first(kind, before, after)[:_MOST]))
+
+
+def _first(kind: str, before: Json, after: Json) -> list[Difference]:
+    """The first of them, one more than are told where there are as many."""
     if kind == "openapi":
         found = _documents(_mapping(before), _mapping(after))
     else:
         found = changes("", Side(before, before), Side(after, after), Direction.INPUT)
-    return tuple(dict.fromkeys(islice(found, _MOST)))
+    return list(islice(found, _MOST + 1))
 
 
 def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
@@ -61,7 +66,9 @@ def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | 
         kinds = {kind_of(old), kind_of(new)}
         if len(kinds) != 1 or "" in kinds:
             return None
-        return any(change.breaking for change in compare_documents(kinds.pop(), old, new))
+        found = _first(kinds.pop(), old, new)
+        breaks = any(change.breaking for change in found)
+        return None if len(found) > _MOST and not breaks else breaks
     except (Refused, RecursionError):
         return None
 

@@ -26,6 +26,7 @@ from runner.gates.contracts.entries import Refused, require_packages, versions
 from runner.model import Finding, Severity, Verdict
 from runner.process.tools import capture
 from runner.secrets.redact import redact
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,11 @@ class Problem(NamedTuple):
     kind: str
     text: str
     request: str
+
+    @property
+    def is_untried(self) -> bool:
+        """Whether it is no difference: no request could be made."""
+        return self.kind == "error"
 
 
 class Report(NamedTuple):
@@ -184,20 +190,23 @@ def _findings(check: Check, entry: OpenApi, report: Report) -> Iterator[Finding]
         yield _not_tested(check, entry, report)
     elif report.operations and not report.requests:
         yield Finding(check=check.id, message=f"no operation of {entry.path} was called")
-    for problem in report.problems[:_SHOWN]:
-        untried = problem.kind == "error"
-        said = f"could not be tried: {problem.text}" if untried else problem.text
+    problems = sorted(report.problems, key=lambda one: one.is_untried)
+    for problem in problems[:_SHOWN]:
+        said = f"could not be tried: {problem.text}" if problem.is_untried else problem.text
         yield Finding(
             check=check.id,
             message=f"{problem.operation} {said}",
             path=entry.path,
-            severity=Severity.WARNING if untried else Severity.ERROR,
+            severity=Severity.WARNING if problem.is_untried else Severity.ERROR,
             hint=_hint(problem, entry),
             detail=_detail(problem, report),
         )
-    more = len(report.problems) - _SHOWN
-    if more > 0:
-        yield Finding(check=check.id, message=f"{more} more differences from {entry.path}")
+    if more := problems[_SHOWN:]:
+        yield Finding(
+            check=check.id,
+            message=f"{plural(len(more), 'more difference')} from {entry.path}",
+            severity=Severity.WARNING if more[0].is_untried else Severity.ERROR,
+        )
 
 
 def _detail(problem: Problem, report: Report) -> str:

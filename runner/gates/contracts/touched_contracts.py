@@ -9,6 +9,7 @@ from runner.gates.contracts.document import bundle_document
 from runner.gates.contracts.entries import Refused, documents, modules, name_checks
 from runner.impact.command_index import Named
 from runner.model import Finding, Severity
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,7 +78,8 @@ def find_broken_promises(
         found = [change for change in compare_documents(kind, old, new) if change.breaking]
     except (Refused, RecursionError):  # what is wrong with the file is told when it is checked
         return ()
-    more = [f"{len(found) - _SHOWN} more breaking changes of {path}"] if found[_SHOWN:] else []
+    more = [f"{plural(len(found) - _SHOWN, 'more breaking change')} of {path}"]
+    more = more if found[_SHOWN:] else []
     texts = [*(_format_breach(path, change) for change in found[:_SHOWN]), *more]
     return tuple(
         Finding(

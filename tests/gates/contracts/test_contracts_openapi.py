@@ -7,8 +7,11 @@ import sys
 
 import pytest
 
-from runner.gates.contracts import entries
+from runner.gates.base import Check
+from runner.gates.contracts import entries, openapi
+from runner.gates.contracts.inside.report import Report
 from runner.model import Verdict
+from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 
 THING = {
@@ -345,6 +348,25 @@ pathlib.Path(sys.argv[2]).with_name("report.json").mkdir()
     proved = project.prove("openapi", CONTRACT)
     assert proved.proof.verdict is Verdict.FAIL
     assert proved.findings
+
+
+def test_what_could_not_be_tried_stands_behind_differences_and_refuses_nothing(tmp_path):
+    def listed(*problems):
+        told = Report(str(tmp_path / "report.json"))
+        for label, kind in problems:
+            told.add((label, kind, label), "text")
+        found = [openapi.Problem(*one.values()) for one in told.problems.values()]
+        said = openapi.Report("tested", "", "", 50, 50, tuple(found))
+        check = Check(id="contract:openapi", kind="contract", command="", limits=Limits())
+        return [*openapi._findings(check, entries.OpenApi("api.json", app="web:app"), said)]
+
+    untried = [(f"GET /{number}", "error") for number in range(100, 160)]
+    assert not any(one.refuses for one in listed(*untried))
+    assert listed(*untried)[-1].message == "20 more differences from api.json"
+    first, *others = listed(*untried, ("GET /z", "ServerError"))
+    assert (first.message, first.refuses) == ("GET /z text", True)
+    assert not any(one.refuses for one in others)
+    assert listed(*untried[:21])[-1].message == "1 more difference from api.json"
 
 
 def test_two_proofs_of_the_same_say_the_same(project):

@@ -43,7 +43,9 @@ class Report:
         """A problem; of those that are alike the shortest request is kept."""
         known = self.problems.get(key)
         better = known is None or len(request) < len(known["request"])
-        if better and (known or len(self.problems) < MOST_PROBLEMS):
+        # What could not be tried is no difference, and takes no room from one.
+        untried = [one["kind"] == "error" for one in self.problems.values()]
+        if better and (known or untried.count(key[1] == "error") < MOST_PROBLEMS):
             self.problems[key] = {
                 "operation": key[0],
                 "kind": key[1],
