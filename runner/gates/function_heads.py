@@ -11,7 +11,7 @@ from runner.gates.mutation.languages import language_of
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
 from runner.languages.registry import read_code
 from runner.lazy_dataclass import dataclass
-from runner.text.syntax import python_tree
+from runner.text.syntax import blocks_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,10 +99,8 @@ def _returns(body: list[ast.stmt]) -> Iterator[ast.Return]:
         if isinstance(node, ast.Return):
             yield node
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for part in ("body", "orelse", "finalbody"):
-                yield from _returns(getattr(node, part, []))
-            for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-                yield from _returns(inner.body)
+            for block in blocks_of(node):
+                yield from _returns(block)
 
 
 def _used(body: list[ast.stmt]) -> Iterator[str]:

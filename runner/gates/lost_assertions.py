@@ -166,7 +166,9 @@ def _handling(tree: ast.Module, line: int) -> _Handling:
             meant = meant or any(_waits(item.context_expr) for item in one.items)
         elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
             meant = meant or _waits(one.value)
-        elif isinstance(one, ast.Try) and any(_is_at(part, line) for part in one.body):
+        elif isinstance(one, ast.Try | ast.TryStar) and any(
+            _is_at(part, line) for part in one.body
+        ):
             meant = meant or _speaks(one)
             kept = kept or any(_keeps(handler) for handler in one.handlers)
             retried = retried or any(_is_left(loop, one) for loop in own)
@@ -179,7 +181,7 @@ def _waits(call: ast.expr) -> bool:
     return "raises" in name and "AssertionError" in ast.unparse(call)
 
 
-def _speaks(node: ast.Try) -> bool:
+def _speaks(node: ast.Try | ast.TryStar) -> bool:
     """Whether a handler asserts or raises itself, or it is a failure where nothing is caught."""
     parts = [*(one for handler in node.handlers for one in handler.body), *node.orelse]
     return any(_fails(one) for one in parts) or any(_fails_always(one) for one in node.body)
@@ -222,9 +224,9 @@ def _only_tells(value: ast.expr) -> bool:
     return name == "print" or name.startswith(("log", "warnings.", "sys.std"))
 
 
-def _is_left(loop: ast.stmt, attempt: ast.Try) -> bool:
+def _is_left(loop: ast.stmt, attempt: ast.Try | ast.TryStar) -> bool:
     """Whether a loop around an attempt ends when it succeeds: it is made until it holds."""
-    if not isinstance(loop, ast.While | ast.For) or attempt not in [*ast.walk(loop)]:
+    if not isinstance(loop, ast.While | ast.For | ast.AsyncFor) or attempt not in [*ast.walk(loop)]:
         return False
     own = [one for part in (*attempt.body, *attempt.orelse) for one in ast.walk(part)]
     return any(isinstance(one, ast.Break | ast.Return) for one in own)

@@ -166,7 +166,7 @@ _UNITTEST = frozenset({"assertRaises", "assertRaisesRegex", "raises"})
 def _waits(unit: ast.stmt, kind: str, names: frozenset[str], ran: frozenset[int]) -> bool:
     """Whether a test, or a class of them, could wait for an error of this class."""
     for node in ast.walk(unit):
-        if isinstance(node, ast.Try):
+        if isinstance(node, ast.Try | ast.TryStar):
             found = bool(node.handlers) and _speaks_up(node) and _may_be(node.handlers, kind)
         elif isinstance(node, ast.Call):
             found = name_of(node).rpartition(".")[2] not in names and _calls_for(node, kind)
@@ -215,7 +215,7 @@ def _may_be(handlers: list[ast.ExceptHandler], kind: str) -> bool:
     )
 
 
-def _speaks_up(node: ast.Try) -> bool:
+def _speaks_up(node: ast.Try | ast.TryStar) -> bool:
     """Whether a test with `try` fails where nothing is raised, or looks at what was."""
     inside = [one for handler in node.handlers for one in handler.body]
     looks = any(isinstance(one, ast.Assert | ast.Expr) for one in inside if not _is_text(one))

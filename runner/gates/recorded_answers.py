@@ -240,7 +240,7 @@ def _where_absent(node: ast.AST) -> Iterator[tuple[str, list[ast.stmt]]]:
             yield from ((place, body) for place in _asked_for(test))
         case ast.If(test=test, orelse=[_, *_] as body):
             yield from ((place, body) for place in _asked_for(test))
-        case ast.Try(body=tried, handlers=handlers):
+        case ast.Try(body=tried, handlers=handlers) | ast.TryStar(body=tried, handlers=handlers):
             for handler in handlers:
                 kind = ast.unparse(handler.type) if handler.type else "OSError"
                 if re.search(r"FileNotFoundError|OSError|IOError", kind):

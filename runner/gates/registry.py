@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from runner.gates import (
     assertion_probes,
@@ -27,14 +27,16 @@ from runner.gates import (
     test_awareness,
     unrun_tests,
 )
+from runner.gates.base import Proved
 from runner.lazy_dataclass import dataclass
+from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates.base import Check, GateContext, Proved
-    from runner.model import Coverage, Finding, Observed, Proof, Task
+    from runner.gates.base import Check, GateContext
+    from runner.model import Coverage, Observed, Proof, Task
 
 # The order counts: `base_tests` asks how the contracts ended (`ran`), most of what comes behind
 # `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
@@ -62,6 +64,18 @@ FAMILIES = (
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+
+
+class Family(Protocol):
+    """What each of these modules has."""
+
+    def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
+        """What there is to check of a task."""
+
+    def prove(self, check: Check, bench: GateContext) -> Proved:
+        """What one run of it says."""
+
+
 _NOTHING: Mapping[str, Proved] = {}
 _SHOWING = (contract_tests, contracts, commands)
 """The families that run something of the task; the others say what is wrong with a proof."""
@@ -111,11 +125,26 @@ def prove_all(
                 continue
             if check.command:
                 started(check)
-            proved = family.prove(check, _with(bench, said))
+            proved = _prove(family, check, _with(bench, said))
             if proved.proof:
                 completed(proved.proof)
             said.append(proved)
     return together(said)
+
+
+def _prove(family: Family, check: Check, bench: GateContext) -> Proved:
+    """One check; where code is nested too deep to be read by it, nobody but a person can tell."""
+    try:
+        return family.prove(check, bench)
+    except RecursionError:
+        looks = Severity.WARNING if bench.by_person else Severity.QUESTION
+        said = Finding(
+            check=check.id,
+            message="code of the change is nested too deep to be looked at",
+            severity=Severity.ERROR if check.command else looks,
+            hint="split what stands in hundreds of each other: calls, sums, else-ifs",
+        )
+        return Proved(None, (said,))
 
 
 def _with(bench: GateContext, said: list[Proved]) -> GateContext:

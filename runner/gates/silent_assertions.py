@@ -21,7 +21,7 @@ from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits
-from runner.text.syntax import python_tree
+from runner.text.syntax import blocks_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,7 +120,8 @@ def _in_block(body: list[ast.stmt], function: int, *, may_skip: bool) -> Iterato
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inner, skips = node.lineno, bool(_SKIPS.search(ast.unparse(node)))
         if _asserts(node):
-            last = node.items[-1].context_expr.end_lineno if isinstance(node, ast.With) else None
+            items = getattr(node, "items", [])  # of a `with`, of which the head is the assertion
+            last = items[-1].context_expr.end_lineno if items else None
             line = node.lineno
             yield _Assertion(
                 ast.unparse(node).splitlines()[0],
@@ -129,10 +130,8 @@ def _in_block(body: list[ast.stmt], function: int, *, may_skip: bool) -> Iterato
                 function,
                 may_skip,
             )
-        for part in ("body", "orelse", "finalbody"):
-            yield from _in_block(getattr(node, part, []), inner, may_skip=skips)
-        for handler in getattr(node, "handlers", ()):
-            yield from _in_block(handler.body, inner, may_skip=skips)
+        for block in blocks_of(node):
+            yield from _in_block(block, inner, may_skip=skips)
 
 
 def _is_left_out(node: ast.stmt) -> bool:
@@ -150,7 +149,7 @@ def _asserts(node: ast.stmt) -> bool:
             return any(isinstance(one, ast.Name | ast.Attribute) for one in ast.walk(test))
         case ast.Expr(value=ast.Call() as call):
             return bool(call.args) and is_asserting_name(name_of(call).rpartition(".")[2])
-        case ast.With(items=items):
+        case ast.With(items=items) | ast.AsyncWith(items=items):
             names = (name_of(one.context_expr).rpartition(".")[2] for one in items)
             return any(one in ("raises", "assertRaises", "assertRaisesRegex") for one in names)
     return False

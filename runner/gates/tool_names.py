@@ -150,7 +150,7 @@ def _in_python(tree: ast.Module) -> Iterator[Named]:
     seen: set[int] = set()
     keys = frozenset(_find_environment_keys(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Try):
+        if isinstance(node, ast.Try | ast.TryStar):
             yield from _find_tried_imports(node)
         if isinstance(node, ast.Constant) and _OF_ITSELF.match(str(node.value)):
             yield Named(str(node.value), node.lineno, repr(node.value))
@@ -353,7 +353,7 @@ def _tells(word: str, variable: str) -> bool:
     return variable.startswith(word) or ("TEST" in word and word in variable)
 
 
-def _find_tried_imports(node: ast.Try) -> Iterator[Named]:
+def _find_tried_imports(node: ast.Try | ast.TryStar) -> Iterator[Named]:
     """`try: import pytest` asks whether it is there, too."""
     caught = any(one.type and "ImportError" in ast.unparse(one.type) for one in node.handlers)
     for inner in node.body if caught else ():

@@ -50,6 +50,14 @@ def python_tree(source: str | bytes) -> ast.Module | None:
     return None
 
 
+def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements directly below one: its body, else, handlers, cases, finally."""
+    for part in ("body", "orelse", "finalbody"):
+        yield getattr(node, part, [])
+    for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield one.body
+
+
 def follow_aliases(tree: ast.Module, names: frozenset[str]) -> ast.Module:
     """The tree, changed in place: what `from x import a as b` and `b = x.a` bind is called `a`.
 

@@ -1,7 +1,10 @@
 """What must pass before a task lands: which checks there are, and what one run of each says."""
 
+from dataclasses import replace
+
 import pytest
 from gates_bench import a_bench, a_task
+from gates_trees import a_story
 
 from runner.config.settings import Settings
 from runner.gates import commands, contract_tests
@@ -164,6 +167,30 @@ def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path
     assert heard == ["TC-001", "fail", "TC-002", "pass", "gate:lint", "fail"]
     assert [one.check for one in proven.findings] == ["TC-001", "gate:lint"]
     assert len(proven.proofs) == 3
+
+
+DEEP = {
+    "calls": f"    return n{'.a()' * 450}\n",
+    "a sum": f"    return {'1 + ' * 700}1\n",
+    "else-ifs": "    if n == 0:\n        pass\n"
+    + "".join(f"    elif n == {number}:\n        pass\n" for number in range(700)),
+}
+
+
+@pytest.mark.parametrize("inner", DEEP.values(), ids=DEEP)
+def test_code_that_is_nested_too_deep_is_a_question_and_no_crash(tmp_path, inner):
+    tests = "def test_price():\n    assert price(1) == 1\n"
+    task = a_task(outputs=("any",), test_contracts=(TestContract("TC-001", Level.UNIT, "true"),))
+    after = {"shop.py": f"def price(n):\n{inner}", "test_shop.py": f"{tests}{inner}"}
+    bench, _ = a_story(tmp_path, {"test_shop.py": tests}, after, task=task)
+    told = [
+        (one.severity.value, one.message)
+        for one in prove_all(task, settings(), bench, started=print, completed=print).findings
+    ]
+    assert ("question", "code of the change is nested too deep to be looked at") in told
+    own = replace(bench, by_person=True)
+    found = prove_all(task, settings(), own, started=print, completed=print).findings
+    assert not any(one.refuses for one in found if "nested too deep" in one.message)
 
 
 def test_a_run_that_is_to_end_starts_no_further_check(tmp_path):

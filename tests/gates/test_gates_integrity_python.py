@@ -95,6 +95,14 @@ def edited(*pairs, base=BASE):
             "it never runs now",
         ),
         (
+            [("import price, total", "import price\nif X:\n  Y = 1\nelse:\n  pytest.skip('x')")],
+            "added to the file",
+        ),
+        (
+            [("import price, total", "import price\nwhile X:\n  pytestmark = pytest.mark.skip")],
+            "added to the file",
+        ),
+        (
             [("        assert total([1", "        return\n        assert total([1")],
             "it never runs now",
         ),
@@ -116,6 +124,38 @@ def edited(*pairs, base=BASE):
 def test_what_claims_less_than_before_is_refused(pairs, expected):
     messages = grave(BASE, edited(*pairs))
     assert any(expected in message for message in messages), messages
+
+
+WITHIN = {
+    "a case": "    match n:\n        case 1:\n            {}",
+    "the end of a loop": "    for one in (1, 2):\n        n = one\n    else:\n        {}",
+    "a group of errors": "    try:\n        {}\n    except* KeyError:\n        raise",
+}
+
+
+@pytest.mark.parametrize("where", WITHIN.values(), ids=WITHIN)
+def test_a_claim_is_read_wherever_it_stands_in_a_test(where):
+    claim = "assert price(n) == 4"
+    old, new = (f"def test_price(n):\n{where.format(one)}\n" for one in (claim, "assert price(n)"))
+    messages = grave(old, new)
+    assert any(claim in message for message in messages), messages
+
+
+MADE = {
+    "where an import fails": "try:\n    import numpy\nexcept ImportError:\n    numpy = None\n{}",
+    "else": "try:\n    import numpy\nexcept ImportError:\n    numpy = None\nelse:\n{}",
+    "in the handler": "try:\n    import numpy\nexcept ImportError:\n{}",
+    "in a with": "with warnings.catch_warnings():\n{}",
+    "in a case": "match sys.platform:\n  case 'linux':\n{}",
+}
+
+
+@pytest.mark.parametrize("where", MADE.values(), ids=MADE)
+def test_a_test_is_known_wherever_it_is_made(where):
+    test = "    def test_price():\n      assert price(1) == 2\n"
+    test = dedent(test) if where.endswith("None\n{}") else test
+    messages = grave(where.format(test), where.format(test.replace("== 2", "")))
+    assert any("price(1) == 2" in message for message in messages), messages
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ LOST = {
         "def test_a():\n    try:\n        assert shop.price(4) == 4\n    except Exception:\n"
         "        pass\n"
     ),
+    "a handler of groups": (
+        "def test_a():\n    try:\n        assert shop.price(4) == 4\n    except* AssertionError:\n"
+        "        pass\n"
+    ),
     "words about it": (
         "def test_a():\n    for n in (4, 5):\n        try:\n            assert shop.price(n) == n\n"
         "        except AssertionError as error:\n            print('known', error)\n"
@@ -81,6 +85,10 @@ FINE = {
         "            check()\n            return\n        except AssertionError:\n"
         "            COUNT.append(1)\n\ndef test_a():\n    def done():\n"
         "        assert len(COUNT) == 3\n\n    eventually(done)\n"
+    ),
+    "a group that is kept": (
+        "def test_a():\n    try:\n        assert shop.price(4) == 4\n"
+        "    except* AssertionError as error:\n        assert error.exceptions\n"
     ),
     "asked until it holds, in one function": (
         "def test_a():\n    count = 0\n    while True:\n        try:\n"

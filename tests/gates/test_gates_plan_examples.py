@@ -130,6 +130,8 @@ WAITS = {
     "a helper": "def test_it():\n    assert_refused(lambda: bits(-1))\n",
     "try": "def test_it():\n    try:\n        bits(-1)\n        assert False\n"
     "    except ValueError:\n        pass\n",
+    "a group of them": "def test_it():\n    try:\n        bits(-1)\n        assert False\n"
+    "    except* ValueError:\n        pass\n",
     "a look at it": "def test_it():\n    try:\n        bits(-1)\n    except ValueError as e:\n"
     "        assert e.args\n",
     "a doctest": 'def test_it():\n    """>>> bits(-1)\n    Traceback (most recent call last):\n'

@@ -86,6 +86,10 @@ WRITTEN = {
         "    except FileNotFoundError:\n        GOLDEN.write_text(str(a()))\n"
         "        return GOLDEN.read_text()\n"
     },
+    "after a failed look in a group": {
+        "tests/test_a.py": GOLDEN + "def wanted():\n    try:\n        return GOLDEN.read_text()\n"
+        "    except* FileNotFoundError:\n        GOLDEN.write_text(str(a()))\n"
+    },
     "script": {
         "tests/a.test.js": SCRIPT + "  if (!fs.existsSync(file)) fs.writeFileSync(file, a());\n"
         "  expect(a()).toBe(fs.readFileSync(file, 'utf8'));\n});\n"

@@ -26,6 +26,16 @@ SILENT = {
     "a method of unittest": (
         "class T(Base):\n    def test_a(self):\n        self.assertEqual(price(4), 4)\n"
     ),
+    "a case that is never met": (
+        "def test_a():\n    match price(4):\n        case 5:\n            assert price(4) == 4\n"
+    ),
+    "a group of errors that is not raised": (
+        "def test_a():\n    try:\n        price(4)\n    except* ValueError as e:\n"
+        "        assert 'x' in str(e)\n"
+    ),
+    "the end of a loop that is left": (
+        "def test_a():\n    for n in ALL:\n        break\n    else:\n        assert n == 4\n"
+    ),
     "an error that is not raised": (
         "def test_a():\n    try:\n        price(4)\n    except ValueError as e:\n"
         "        assert 'x' in str(e)\n"

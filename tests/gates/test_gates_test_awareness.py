@@ -208,6 +208,10 @@ ASKS = {
         "shop.py",
         "try:\n    import pytest\n    PRICE = 3\nexcept ImportError:\n    PRICE = 0\n",
     ),
+    "whether it can be imported, in a group": (
+        "shop.py",
+        "try:\n    import pytest\n    PRICE = 3\nexcept* ImportError:\n    PRICE = 0\n",
+    ),
     "the runner's own": (
         "shop.py",
         "import os\nif 'RUNNER_TASK' in os.environ:\n    PRICE = 3\n",

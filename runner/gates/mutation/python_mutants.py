@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.gates.mutation.python_places import expressions, statements
 from runner.lazy_dataclass import dataclass
-from runner.text.syntax import python_tree
+from runner.text.syntax import blocks_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _SHOWING = frozenset({"__repr__", "__str__", "__rich_repr__", "__format__", "__dir__", "__del__"})
 """Methods whose words are for people."""
 _TYPING = frozenset({"overload", "abstractmethod"})
-_BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
 KINDS = (
     *("returned value", "condition", "arithmetic", "operand", "comparison", "constant"),
     *("call", "argument", "assigned value", "loop", "raise", "statement"),
@@ -97,8 +96,8 @@ def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Functio
                 yield from _functions(node.body, f"{prefix}{node.name}.")
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{prefix}{node.name}.")
-        elif isinstance(node, _BLOCKS):
-            for inner in _bodies(node):
+        else:
+            for inner in blocks_of(node):
                 yield from _functions(inner, prefix)
 
 
@@ -114,16 +113,8 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if not _only_tells(node):
             yield node
-        if isinstance(node, _BLOCKS):
-            for inner in _bodies(node):
-                yield from _statements(inner)
-
-
-def _bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(node, name, [])
-    for one in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield one.body
+        for inner in blocks_of(node):
+            yield from _statements(inner)
 
 
 def _only_tells(node: ast.stmt) -> bool:
@@ -142,7 +133,7 @@ def _only_tells(node: ast.stmt) -> bool:
 def _lines(node: ast.stmt) -> frozenset[int]:
     """The lines of a statement; of one with a body those of its head alone."""
     last = node.end_lineno or node.lineno
-    for inner in _bodies(node) if isinstance(node, _BLOCKS) else ():
+    for inner in blocks_of(node):
         if inner:
             last = max(node.lineno, min(last, inner[0].lineno - 1))
     return frozenset(range(node.lineno, last + 1))

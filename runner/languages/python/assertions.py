@@ -11,7 +11,7 @@ from runner.languages.base import TestBody, TestFile
 from runner.languages.python.claims import claims_of, is_helping_name
 from runner.languages.python.marks import cases_of, marks_of_body, marks_of_file, name_of
 from runner.languages.python.sides import Names, follow_names, spell_out
-from runner.text.syntax import python_tree
+from runner.text.syntax import blocks_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,8 +71,9 @@ def _functions(
             if not (isinstance(node.test, ast.Constant) and not node.test.value):
                 yield from _functions(node.body, prefix, outer)
             yield from _functions(node.orelse, prefix, outer)
-        elif isinstance(node, ast.Try):
-            yield from _functions(node.body, prefix, outer)
+        else:
+            for block in blocks_of(node):
+                yield from _functions(block, prefix, outer)
 
 
 def _holds_tests(outer: ast.ClassDef) -> bool:

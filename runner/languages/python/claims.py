@@ -88,13 +88,8 @@ def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) 
             yield _of_assert(statement, guards)
         case ast.If() | ast.While():
             yield from _in_choice(statement, helpers, guards)
-        case ast.Try():
-            caught = guards | {base.SWALLOWED} if _catches(statement) else guards
-            yield from _in_block(statement.body, helpers, caught)
-            yield from _in_block(statement.orelse, helpers, guards)
-            for handler in statement.handlers:
-                yield from _in_block(handler.body, helpers, guards | {base.CONDITIONAL})
-            yield from _in_block(statement.finalbody, helpers, guards)
+        case ast.Try() | ast.TryStar():
+            yield from _in_attempt(statement, helpers, guards)
         case ast.With() | ast.AsyncWith():
             for item in statement.items:
                 yield from _of_calls(item.context_expr, helpers, guards)
@@ -103,8 +98,24 @@ def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) 
         case ast.For() | ast.AsyncFor():
             inner = guards | {base.NEVER} if _is_empty(statement.iter) else guards
             yield from _in_block(statement.body, helpers, inner)
+            yield from _in_block(statement.orelse, helpers, guards)
+        case ast.Match():
+            yield from _of_calls(statement.subject, helpers, guards)
+            for each in statement.cases:
+                yield from _in_block(each.body, helpers, guards | {base.CONDITIONAL})
         case _:
             yield from _of_calls(statement, helpers, guards)
+
+
+def _in_attempt(
+    statement: ast.Try | ast.TryStar, helpers: frozenset[str], guards: Guards
+) -> Iterator[Claim]:
+    caught = guards | {base.SWALLOWED} if _catches(statement) else guards
+    yield from _in_block(statement.body, helpers, caught)
+    yield from _in_block(statement.orelse, helpers, guards)
+    for handler in statement.handlers:
+        yield from _in_block(handler.body, helpers, guards | {base.CONDITIONAL})
+    yield from _in_block(statement.finalbody, helpers, guards)
 
 
 def _in_choice(
@@ -126,7 +137,7 @@ def _is_empty(node: ast.expr) -> bool:
     return isinstance(node, ast.Tuple | ast.List) and not node.elts
 
 
-def _catches(statement: ast.Try) -> bool:
+def _catches(statement: ast.Try | ast.TryStar) -> bool:
     """Whether a failing assertion would be caught here and not be raised again."""
     for handler in statement.handlers:
         types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.lazy_pattern import regex
+from runner.text.syntax import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +59,9 @@ def _in_parameters(decorator: ast.expr) -> Iterator[tuple[str, int]]:
 
 def marks_of_file(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Marks on all tests of a file: `pytestmark`, a skip at module level, `__test__ = False`."""
-    yield from _find_assigned(tree.body)
-    for statement in _at_import(tree.body):
+    run = [*_at_import(tree.body)]
+    yield from _find_assigned(run)
+    for statement in run:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             if _MARK.search(name_of(statement.value)):
                 yield ast.unparse(statement), statement.lineno
@@ -76,8 +78,9 @@ def _at_import(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run when the file is imported, those below a condition too."""
     for statement in body:
         yield statement
-        if isinstance(statement, ast.If | ast.Try | ast.With):
-            yield from _at_import(statement.body)
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for block in blocks_of(statement):
+                yield from _at_import(block)
 
 
 def _find_assigned(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
