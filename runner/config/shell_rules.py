@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import deque
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
@@ -111,7 +113,13 @@ def _words(line: str, rules: list[Permission]) -> Iterator[Word]:
     line = _CONTINUED.sub(lambda pair: pair[0].removesuffix("\\\n"), line)
     each = [rule for rule in rules if not _SIGNS & set(rule.pattern)]
     whole = [rule for rule in rules if _SIGNS & set(rule.pattern)]
-    for command in shell_commands(line):
+    try:
+        commands = shell_commands(line)
+    except ValueError:  # it may run anything
+        tightest = max(rules, key=lambda rule: _ORDER.index(rule.action), default=None)
+        yield from [Word(tightest.action, tightest)] if tightest else ()
+        return
+    for command in commands:
         said = [rule for rule in each if _is_about(rule, command)]
         if said:
             yield Word(said[-1].action, said[-1])
@@ -157,7 +165,9 @@ _WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 """Words in front of the command that really runs."""
 _SHELLS = regex(r"(?:\S*/)?(?:ba|da|z|k|a|fi)?sh\Z")
 _SCRIPT = regex(r"-[a-zA-Z]*c[a-zA-Z]*\Z")
-_LONGEST, _DEEPEST, _MOST = 100_000, 6, 500
+_MOST_LETTERS = 1_000_000
+"""Of a line and all that stands in it, each text as often as it is read; Linux takes 128 KiB as one
+word (execve(2), MAX_ARG_STRLEN)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,21 +181,51 @@ class ShellCommand:
 
 
 def shell_commands(line: str) -> tuple[ShellCommand, ...]:
-    """Every simple command of a line, those inside of `$(…)` and `sh -c '…'` too."""
-    return tuple(_commands(line[:_LONGEST], 0))[:_MOST]
+    """Every simple command of a line, those inside of `$(…)` and `sh -c '…'` too.
+
+    Raises ValueError for a line in which too much stands.
+    """
+    reader = _Reader()
+    reader.read(line)
+    return tuple(reader.found)
 
 
-def _commands(line: str, depth: int) -> list[ShellCommand]:
-    found = []
-    for words in _split(line):
-        found.append(_command(words))
-        if depth < _DEEPEST:
-            for script in _scripts(words):
-                found += _commands(script, depth + 1)
-    if depth < _DEEPEST:
-        for inner in _find_substitutions(line):
-            found += _commands(inner, depth + 1)
-    return found
+class _Reader:
+    """Takes a line apart, and each line that stands in it once."""
+
+    def __init__(self) -> None:
+        self.found: list[ShellCommand] = []
+        self._letters = 0
+
+    def read(self, line: str) -> None:
+        """Find its commands. Raises ValueError where that is too much."""
+        waiting, known = deque([line]), {line}
+        self._count(line)
+        while waiting:
+            for inner in self._take_apart(waiting.popleft()):
+                if inner not in known:
+                    known.add(inner)
+                    waiting.append(inner)
+
+    def _take_apart(self, line: str) -> Iterator[str]:
+        """Its own commands, put to those found; and the lines that stand in it."""
+        for words in _split(line):
+            meant: dict[str, None] = {}
+            for left in _fronts(words):
+                text = " ".join(left)
+                self._count(text)
+                meant |= {text: None, " ".join([left[0].rpartition("/")[2], *left[1:]]): None}
+                yield from map(self._count, _scripts(left))
+            text = " ".join(words)
+            self.found.append(ShellCommand(text, tuple(one for one in meant if one != text)))
+        yield from map(self._count, _find_substitutions(line))
+
+    def _count(self, text: str) -> str:
+        """The same text. What stands deep in a line stands in each text around it, too."""
+        self._letters += len(text)
+        if self._letters > _MOST_LETTERS:
+            raise ValueError("more than can be taken apart")
+        return text
 
 
 def _split(line: str) -> list[list[str]]:
@@ -204,15 +244,11 @@ def _split(line: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-def _command(words: list[str]) -> ShellCommand:
-    meant: dict[str, None] = {}
-    left = words
-    while left:
-        meant[" ".join(left)] = None
-        meant[" ".join([left[0].rpartition("/")[2], *left[1:]])] = None
-        left = _without_front(left)
-    text = " ".join(words)
-    return ShellCommand(text, tuple(one for one in meant if one != text))
+def _fronts(words: list[str]) -> Iterator[list[str]]:
+    """A command, and each that it runs in its place: `sudo env A=1 git push` runs `git push`."""
+    while words:
+        yield words
+        words = _without_front(words)
 
 
 def _without_front(words: list[str]) -> list[str]:
@@ -228,30 +264,23 @@ def _without_front(words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _scripts(words: list[str]) -> list[str]:
+def _scripts(words: list[str]) -> Iterator[str]:
     """What a shell is handed as a program, or `eval` as words."""
-    left, found = words, []
-    while left:
-        name = left[0].rpartition("/")[2]
-        if name == "eval":
-            found.append(" ".join(left[1:]))
-        if _SHELLS.match(left[0]):
-            options = [at for at, word in enumerate(left[1:], 1) if _SCRIPT.match(word)]
-            found += [left[at + 1] for at in options[:1] if at + 1 < len(left)]
-        left = _without_front(left)
-    return found
+    if words[0].rpartition("/")[2] == "eval":
+        yield " ".join(words[1:])
+    if _SHELLS.match(words[0]):
+        options = (at for at, word in enumerate(words[1:-1], 2) if _SCRIPT.match(word))
+        yield from (words[at] for at in islice(options, 1))
 
 
-def _find_substitutions(line: str) -> list[str]:
+def _find_substitutions(line: str) -> Iterator[str]:
     """What stands in `$(…)`, `<(…)` and back quotes."""
-    found = []
     for match in _INNER.finditer(line):
         if match[0] == "`":
             end = line.find("`", match.end())
-            found.append(line[match.end() : end if end >= 0 else len(line)])
+            yield line[match.end() : end if end >= 0 else len(line)]
         else:
-            found.append(line[match.end() : _closing(line, match.end())])
-    return found
+            yield line[match.end() : _closing(line, match.end())]
 
 
 def _closing(line: str, at: int) -> int:

@@ -1,5 +1,7 @@
 """Rules on shell commands: the last that matches wins in a source, the strictest across them."""
 
+from time import process_time
+
 import pytest
 
 from runner.config.permissions import Rulebook, evaluate_permission
@@ -54,6 +56,31 @@ ONLY_READING = rules("deny *", "allow git status*", "allow git log *", "allow ls
 )
 def test_what_is_denied_is_so_wherever_it_stands_in_a_line(line):
     assert evaluate_permission("bash", line, NO_PUSH) is Permit.DENY
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "true;" * 600 + "git push",
+        "true " * 30_000 + "; git push",
+        "eval " * 10 + "git push",
+        "echo $(" * 30 + "git push" + ")" * 30,
+        "$(" * 3_000 + "git push",
+        "`a" * 3_000 + "; git push",
+        "env " * 20_000 + "git push",
+        "eval " * 20_000 + "git push",
+    ],
+    ids=["600th", "far behind", "evals", "deep", "open", "ticks", "fronts", "many evals"],
+)
+def test_what_is_denied_is_so_however_much_stands_around_it_and_at_once(line):
+    start = process_time()
+    assert evaluate_permission("bash", line, NO_PUSH) is Permit.DENY
+    assert process_time() - start < 5
+
+
+def test_a_long_text_that_a_command_reads_is_no_reason_to_deny_it():
+    text = "".join(f"line {number} of the file\n" for number in range(4_000))
+    assert evaluate_permission("bash", f"cat > a.txt <<'END'\n{text}END\n", NO_PUSH) is Permit.ALLOW
 
 
 @pytest.mark.parametrize(
