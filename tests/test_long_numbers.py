@@ -13,7 +13,6 @@ from runner.app.artifacts.leftovers import parse_age
 from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
 from runner.bridge.epic import _find_mirrors
-from runner.config.stack import parse_toml
 from runner.context.decisions import read_decisions
 from runner.context.patterns import free_id, source_decision
 from runner.context.skills import _fields
@@ -40,6 +39,7 @@ from runner.report.decisions_file import DecisionsDocument
 from runner.report.status_line import task_name
 from runner.secrets.allowlist import read_allow_list
 from runner.serve.webhook import _NoWordError, _read
+from runner.text.foreign_documents import parse_toml
 from runner.text.wording import read_number
 
 LONG = "9" * 5000

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from runner.config.layers import PREFIX, Layer, Origin, line_of
 from runner.config.sizes import amount_of
-from runner.config.stack import parse_toml
 from runner.config.values import GATE_KEYS, Merged, flag_of, tightest
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
 from runner.text.display import display
+from runner.text.foreign_documents import parse_toml
 from runner.text.width import caret
 from runner.text.wording import did_you_mean
 

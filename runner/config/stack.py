@@ -1,28 +1,22 @@
 """What a repository's manifests declare about it: its stack, and the tools it needs.
 
 Only reads, bounded, and follows no link: a manifest may come with any clone.
-
-TOML that may come with any clone, read without letting it hold us up.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.text.display import display
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
-    import tomllib
     from collections.abc import Iterator
     from pathlib import Path
-else:
-    tomllib = lazy_module("tomllib")
 
 
 MOST_BYTES = 1 << 20
@@ -236,8 +230,8 @@ def _json(root: Manifests, name: str) -> tuple[dict[str, object], str]:
     if not text:
         return {}, note
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text)
+    except ValueError as error:
         return {}, f"{name} is not JSON: {display(str(error))[:200]}"
     return (document, "") if isinstance(document, dict) else ({}, f"{name} holds no object")
 
@@ -303,24 +297,3 @@ def _distribution(requirement: str) -> str:
     """The name that a requirement begins with (PEP 508), lower case."""
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return match[1].lower() if match else ""
-
-
-# --- toml -----------------------------------------------------------------------------
-
-
-_MOST_DOTS = 300
-"""Dots of one line: tomllib walks all tables again for each part of a dotted key."""
-
-
-def parse_toml(text: str) -> dict[str, object]:
-    """The tables of a TOML document (v1.0).
-
-    Raises ValueError that says what is wrong, and where, as tomllib does: `(at line 3, column 5)`.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.count(".") > _MOST_DOTS:
-            raise ValueError(f"too many dots (at line {number}, column 1)")
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply (at line 1, column 1)") from error

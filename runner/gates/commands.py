@@ -5,8 +5,6 @@ A task that changes what a gate runs is proven by the gate as it was, too.
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +23,7 @@ from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.programs import program_of
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,7 +167,7 @@ def _is_run(path: str, command: str) -> bool:
 def _scripts(content: bytes) -> object:
     """What package.json says to the tools; the bytes where it cannot be read."""
     try:
-        table = json.loads(content)
+        table = parse_json(content)
     except ValueError:
         return content
     if not isinstance(table, dict):
@@ -181,7 +180,7 @@ def _tools(content: bytes) -> object:
     try:
         # The table for what is no packaging (PEP 518): a new version or dependency changes no
         # gate.
-        return tomllib.loads(content.decode()).get("tool")
+        return parse_toml(content.decode(), bounded=False).get("tool")
     except ValueError:
         return content
 

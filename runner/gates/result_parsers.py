@@ -11,13 +11,13 @@ What test tools say of how many tests they ran, read from their last lines.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.gates.junit import TestOutcome, TestResult, TestResults
 from runner.lazy_pattern import regex
+from runner.text.foreign_documents import parse_json
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -134,8 +134,10 @@ def _go_json(output: str) -> dict[str, TestOutcome]:
         if not line.startswith('{"') or '"Test"' not in line:
             continue
         try:
-            event = json.loads(line)
+            event = parse_json(line)
         except ValueError:
+            continue
+        if not isinstance(event, dict):
             continue
         outcome = _OUTCOMES.get(str(event.get("Action")))
         if outcome and event.get("Test"):

@@ -7,9 +7,10 @@ Whether a check only looks at files: lint, types and compilers, whatever starts 
 
 from __future__ import annotations
 
-import json
 import re
+from collections import deque
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
@@ -22,9 +23,10 @@ from runner.plan.shell.selection import without_reporting
 from runner.plan.shell.shell_nodes import pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
 from runner.secrets.redact import redact
+from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from runner.gates.base import Check, GateContext
     from runner.plan.shell.shell_nodes import Simple
@@ -45,7 +47,6 @@ _MAKE = regex(r"\bg?make\b(?P<words>[^;&|\n]*)")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = regex(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
 _STARTED = regex(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
-_DEEPEST = 8
 _LARGEST = 500_000
 _SHOWN = 100
 
@@ -112,22 +113,28 @@ def _short(text: str) -> str:
 
 
 def behind(
-    command: str, read: Callable[[str], bytes | None], depth: int = 0
+    command: str, read: Callable[[str], bytes | None]
 ) -> Iterator[tuple[tuple[str, str], str]]:
-    """(file, name) and text of each script and rule that a command line leads to."""
-    if depth >= _DEEPEST:
-        return
-    for found in (*_scripts(command, read), *_rules(command, read)):
-        yield found
-        yield from behind(found[1], read, depth + 1)
-    yield from _files(command, read)
+    """(file, name) and text of each script and rule that a command line leads to, each once.
+
+    A clone's scripts may call each other in any number, so what is known is not gone through again.
+    """
+    known: set[tuple[str, str]] = set()
+    waiting = deque([command])
+    while waiting:
+        line = waiting.popleft()
+        for found in (*_scripts(line, read, known), *_rules(line, read, known)):
+            yield found
+            waiting.append(found[1])
+        yield from _files(line, read)
 
 
 def behind_one(
     command: str, read: Callable[[str], bytes | None]
 ) -> tuple[tuple[tuple[str, str], str], ...]:
     """What `behind` finds that a command starts itself, and not what that starts in turn."""
-    return (*_scripts(command, read), *_rules(command, read), *_files(command, read))
+    known: set[tuple[str, str]] = set()
+    return (*_scripts(command, read, known), *_rules(command, read, known), *_files(command, read))
 
 
 def _files(
@@ -141,16 +148,18 @@ def _files(
 
 
 def _scripts(
-    command: str, read: Callable[[str], bytes | None]
+    command: str, read: Callable[[str], bytes | None], known: set[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], str]]:
-    for folder, name in find_started_scripts(command):
+    for folder, name in dict.fromkeys(find_started_scripts(command)):
         for path in _packages(folder):
             scripts = _scripts_in(read(path))
             # npm runs `pretest` and `posttest` around `test`, and so of any name (its manual,
             # scripts).
-            for one in (f"pre{name}", name, f"post{name}"):
-                if isinstance(text := scripts.get(one), str):
-                    yield (path, one), text
+            for place in ((path, f"pre{name}"), (path, name), (path, f"post{name}")):
+                text = scripts.get(place[1])
+                if isinstance(text, str) and place not in known:
+                    known.add(place)
+                    yield place, text
 
 
 def _packages(folder: str) -> tuple[str, ...]:
@@ -162,9 +171,10 @@ def _packages(folder: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{place}package.json" for place in places))
 
 
-def _scripts_in(content: bytes | None) -> dict[str, object]:
+@lru_cache(maxsize=16)
+def _scripts_in(content: bytes | None) -> Mapping[str, object]:
     try:
-        table = json.loads(content or b"{}")
+        table = parse_json(content or b"{}")
     except ValueError:
         return {}
     scripts = table.get("scripts") if isinstance(table, dict) else None
@@ -191,24 +201,27 @@ def find_started_scripts(command: str) -> Iterator[tuple[str, str]]:
 
 
 def _rules(
-    command: str, read: Callable[[str], bytes | None]
+    command: str, read: Callable[[str], bytes | None], known: set[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], str]]:
     for match in _MAKE.finditer(command):
         path = next((one for one in _MAKEFILES if read(one) is not None), "")
-        text = (read(path) or b"").decode("utf-8", "replace") if path else ""
-        rules = dict(rules_in(text[:_LARGEST]))
+        rules = _rules_in(read(path) or b"") if path else {}
         words = [word for word in match["words"].split() if not word.startswith("-")]
         # Without a goal make takes the first rule (GNU make, Goals).
-        wanted = [word for word in words if word in rules] or list(rules)[:1]
-        known: set[str] = set()
+        wanted = [word for word in words if word in rules] or list(islice(rules, 1))
         while wanted:
             name = wanted.pop()
-            if name not in rules or name in known:
+            if name not in rules or (path, name) in known:
                 continue
-            known.add(name)
+            known.add((path, name))
             needs, recipe = rules[name]
             yield (path, name), recipe
             wanted += needs
+
+
+@lru_cache(maxsize=16)
+def _rules_in(content: bytes) -> Mapping[str, tuple[list[str], str]]:
+    return dict(rules_in(content.decode("utf-8", "replace")[:_LARGEST]))
 
 
 def rules_in(text: str) -> Iterator[tuple[str, tuple[list[str], str]]]:
@@ -250,19 +263,42 @@ def only_looks(check: Check, read: Callable[[str], bytes | None] | None = None) 
         return False
     if read is None:
         return _looks_as_written(check.command)
-    return _looks(check.command, read, 0)
+    return _Look(read).only_looks(check.command)
 
 
 @lru_cache(maxsize=512)
 def _looks_as_written(line: str) -> bool:
-    return _looks(line, lambda _: None, 0)
+    return _Look(lambda _: None).only_looks(line)
 
 
-def _looks(line: str, read: Callable[[str], bytes | None], depth: int) -> bool:
-    every = [one for one in commands_of(line) if one.words]
-    piped = _piped(line) if "|" in line else frozenset()
-    working = [one for one in every if not _shows_nothing(one, piped)]
-    return bool(working) and all(_is_static(one, read, depth) for one in working)
+class _Look:
+    """One look at a line and what is behind it: each text is read once a depth."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def only_looks(self, line: str, depth: int = 0) -> bool:
+        """Whether all that a line starts only looks."""
+        if (line, depth) not in self._known:
+            every = [one for one in commands_of(line) if one.words]
+            piped = _piped(line) if "|" in line else frozenset()
+            working = [one for one in every if not _shows_nothing(one, piped)]
+            found = bool(working) and all(self._is_static(one, depth) for one in working)
+            self._known[line, depth] = found
+        return self._known[line, depth]
+
+    def _is_static(self, command: Simple, depth: int) -> bool:
+        name, words = program_of(command)
+        if name == "find" and "-exec" in words:
+            name, *rest = words[words.index("-exec") + 1 :] or ("",)
+            words = tuple(rest)
+        if is_static_tool(" ".join((name, *_without_options(name, words)))):
+            return True
+        if depth >= _DEEPEST_CALL:
+            return False
+        scripts = [text for _, text in behind_one(command.text, self._read)]
+        return bool(scripts) and all(self.only_looks(_recipe(one), depth + 1) for one in scripts)
 
 
 def _piped(line: str) -> frozenset[Simple]:
@@ -276,19 +312,6 @@ def _piped(line: str) -> frozenset[Simple]:
 def _shows_nothing(command: Simple, piped: frozenset[Simple]) -> bool:
     name = program_of(command).name
     return name in _IDLE or (name in _FILTERS and command in piped)
-
-
-def _is_static(command: Simple, read: Callable[[str], bytes | None], depth: int) -> bool:
-    name, words = program_of(command)
-    if name == "find" and "-exec" in words:
-        name, *rest = words[words.index("-exec") + 1 :] or ("",)
-        words = tuple(rest)
-    if is_static_tool(" ".join((name, *_without_options(name, words)))):
-        return True
-    if depth >= _DEEPEST_CALL:
-        return False
-    scripts = [text for _, text in behind_one(command.text, read)]
-    return bool(scripts) and all(_looks(_recipe(text), read, depth + 1) for text in scripts)
 
 
 def _without_options(name: str, words: tuple[str, ...]) -> tuple[str, ...]:

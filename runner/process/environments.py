@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tomllib
 from base64 import urlsafe_b64encode
 from contextlib import suppress
 from hashlib import sha256
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from runner.lazy_pattern import regex
 from runner.process.base import command_environment
 from runner.process.tools import which
+from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -216,8 +216,8 @@ def _read(file: Path) -> str:
 
 
 def _load_toml(file: Path) -> Mapping[str, object]:
-    with suppress(ValueError, RecursionError):
-        return tomllib.loads(_read(file))
+    with suppress(ValueError):
+        return parse_toml(_read(file))
     return {}
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
     import json
@@ -92,8 +93,8 @@ def entry(
 def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> AllowList:
     """The allow-list in `content` (TOML); RunnerError names the entry that cannot be read."""
     try:
-        table = tomllib.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        table = parse_toml(content.decode("utf-8-sig"))
+    except ValueError as error:
         raise RunnerError(f"the allow-list is no TOML: {error}", where=where, hint=_HINT) from None
     rows = table.pop("allowed", [])
     if table or not isinstance(rows, list):

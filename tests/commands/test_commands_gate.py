@@ -446,6 +446,32 @@ def test_files_of_tests_are_those_that_the_settings_let_pytest_collect(ground, s
     assert [one["contracts"] for one in said.json["selected"]] == [selected]
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        'tool = "x"',
+        'tool.pytest = "x"',
+        'tool.pytest.ini_options = "x"',
+        "tool.pytest.ini_options.testpaths = 5",
+        "tool.pytest.ini_options.testpaths = [1]",
+        f"a = {'[' * 100_000}",
+        f"a{'.a' * 50_000} = 1",
+    ],
+    ids=["tool", "pytest", "options", "a number", "numbers", "deep", "many parts"],
+)
+def test_settings_of_a_wrong_type_have_everything_run(ground, settings):
+    """Whoever opens a pull request writes them: what cannot be read narrows nothing."""
+    files = {name: text for name, text in FILES.items() if name != "pytest.ini"}
+    a_shop(ground, files)
+    change(ground, {"pyproject.toml": settings + "\n"}, branch="pr")
+    said = gate(ground, "--json", "--tests", NOTHING)
+    assert said.code == 0, said.err
+    assert [one["contracts"] for one in said.json["selected"]] == [["pytest"]]
+    with Repository.open(ground.folder) as repository:
+        prose = may_run_prose(repository, "", repository.resolve("pr"))
+    assert prose is ("testpaths" not in settings)
+
+
 def a_node_test(name):
     return (
         'const test = require("node:test");\n'

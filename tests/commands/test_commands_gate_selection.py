@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from time import process_time
 
 import pytest
 from test_commands_gate import FILES, NOTHING, PLAN, PRICE, a_shop, a_test, change, gate
@@ -137,6 +138,8 @@ NODE = ("src/a.test.js", "test-b.mjs", "x/c_test.cjs", "test/deep/d.js", "x/e.sp
         ),
         ("mocha", "mocha --recursive test", MOCHA, list(MOCHA[:4])),
         ("mocha", "mocha 'test/**/*.{js,cjs}'", MOCHA, list(MOCHA[:4])),
+        ("mocha", "mocha '{test,lib}/?.{js,cjs}'", MOCHA, [*MOCHA[:2], MOCHA[4]]),
+        ("mocha", "mocha 'test/[ab].js'", MOCHA, None),
         ("mocha", "NODE_ENV=test mocha ./test/a.js", MOCHA, ["test/a.js"]),
         ("mocha", "mocha --grep fast", MOCHA, None),
         ("mocha", "mocha --spec test/a.js", MOCHA, None),
@@ -199,6 +202,27 @@ def test_a_script_with_hooks_of_its_parts_or_damaged_manifests_run_whole():
     scripts = {"test": "npm run unit", "unit": "mocha", "preunit": "make"}
     package = json.dumps({"scripts": scripts}).encode()
     assert read_script("mocha", ("test/a.js",), {"package.json": package}.get) is None
+
+
+CALLS = [" && ".join([f"npm run s{n + 1}"] * 16 + ["mocha"]) for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    "scripts",
+    [
+        {"test": CALLS[0], **{f"s{n}": text for n, text in enumerate(CALLS)}, "s5": "mocha"},
+        {"test": f"mocha {'**/' * 12}{'*a' * 12}*.js"},
+        {"test": f"mocha {'{a,b}' * 16}*.js"},
+        {"test": f"mocha {' '.join(f'x{n}.js' for n in range(50_000))}"},
+    ],
+    ids=["calls", "stars", "braces", "words"],
+)
+def test_a_script_that_is_made_to_take_long_runs_whole_at_once(scripts):
+    package = json.dumps({"scripts": scripts}).encode()
+    paths = tuple(f"{'a/' * 20}{'a' * 60}{n}" for n in range(200))
+    start = process_time()
+    assert read_script("mocha", paths, {"package.json": package}.get) is None
+    assert process_time() - start < 2
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -264,6 +264,13 @@ def test_a_version_in_package_json_is_nothing_that_a_gate_runs(tmp_path):
     assert visits == []
 
 
+@pytest.mark.parametrize("name", ["package.json", "pyproject.toml"])
+def test_a_manifest_that_nothing_can_read_is_something_else_that_a_gate_runs(tmp_path, name):
+    bench, visits = a_project(tmp_path, {name: "a = " + "[" * 100_000}, {name: ""})
+    commands.prove(a_gate("echo npm", "check"), bench)
+    assert visits
+
+
 # --- shell lines ----------------------------------------------------------------------
 
 

@@ -31,7 +31,10 @@ JEST = """  sums
             "TestA passed, TestA/x failed",
         ),
         ("--- SKIP: TestA (0.00s)\n", "TestA skipped"),
-        (GO_JSON, "shop.TestA passed, shop.TestB failed"),
+        (
+            GO_JSON + '{"Action":"pass","Test":' + "[" * 100_000,
+            "shop.TestA passed, shop.TestB failed",
+        ),
         (
             "test tests::a ... ok\ntest tests::b ... FAILED\ntest c ... ignored\n",
             "tests::a passed, tests::b failed, c skipped",

@@ -1,5 +1,8 @@
 """What a check runs behind its command: shown to a person where a change alters it."""
 
+import json
+from time import process_time
+
 import pytest
 from gates_trees import a_check, a_gate, a_story
 
@@ -78,6 +81,27 @@ def test_a_script_that_runs_more_is_no_question(tmp_path):
     assert told(tmp_path, "npm test", before, after) == []
     swallowed = package(test="node a.js && node b.js || true")
     assert told(tmp_path, "npm test", before, swallowed)
+
+
+@pytest.mark.parametrize("tool", ["npm run", "make"])
+def test_scripts_that_call_each_other_again_and_again_are_read_once(tool):
+    calls = {f"s{n}": " && ".join([f"{tool} s{n + 1}"] * 8) for n in range(6)} | {
+        "s6": "ruff check ."
+    }
+    files = {
+        "package.json": json.dumps({"scripts": calls}).encode(),
+        "Makefile": "".join(f"{name}:\n\t{line}\n" for name, line in calls.items()).encode(),
+    }
+    start = process_time()
+    found = [name for (_, name), _ in script_targets.behind(f"{tool} s0", files.get)]
+    assert script_targets.only_looks(a_check(f"{tool} s0"), files.get)
+    assert process_time() - start < 2
+    assert found == list(calls)
+
+
+def test_manifests_that_cannot_be_read_name_no_script():
+    for data in (b"{", b"[]", b'{"scripts": 3}', b'{"scripts": ' + b"[" * 100_000):
+        assert list(script_targets.behind("npm test", {"package.json": data}.get)) == []
 
 
 def test_a_first_script_is_no_change(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +12,7 @@ from runner.plan.drafted_sections import MOST_OUTPUTS, MOST_TASKS
 from runner.process.tools import capture, which
 from runner.secrets.redact import redact
 from runner.text.display import display
+from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -246,7 +246,7 @@ def _issue(tool: str, number: int, root: Path, environ: Mapping[str, str]) -> st
     path = f"repos/{{owner}}/{{repo}}/issues/{number}"
     code, out = capture([tool, "api", path], root, environ, _SECONDS)
     try:
-        said = json.loads(out) if code == 0 else None
+        said = parse_json(out) if code == 0 else None
     except ValueError:
         said = None
     if not isinstance(said, dict) or not isinstance(said.get("title"), str):

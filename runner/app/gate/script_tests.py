@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
+from runner.plan.globs import glob_fault, matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +42,13 @@ _REFUSED = regex(
     r"|test-(?:name-pattern|skip-pattern|only|shard)|eval|print)(?:=.*)?|-[wgfiep]"
 )
 """Options by which other files or tests run than the rules say."""
+_READ = regex(r"[\w./@+*?-]+")
+_BRACES = regex(r"\{([\w.,]+)\}")
+"""What is read of a pattern of a shell."""
 _MOST_ALIASES = 4
+"""How deep scripts call each other."""
+_MOST_NAMED = 200
+"""Words of a script that name files of tests."""
 # As npm does for a script (docs.npmjs.com, npm run): the project's own tools come first.
 _LOCAL = 'export PATH="$PWD/node_modules/.bin:$PATH"; '
 
@@ -85,7 +92,7 @@ def read_script(
     said = scripts.items() if isinstance(scripts, dict) else ()
     texts = {str(key): str(one) for key, one in said}
     text = texts.get("test", name)
-    parts = _unfold(text, texts, name) if _PLAIN.fullmatch(text) else None
+    parts = _unfold(text, texts, name, set()) if _PLAIN.fullmatch(text) else None
     at = [n for n, part in enumerate(parts or ()) if _tool_at(part, name) is not None]
     if parts is None or len(at) != 1:
         return None
@@ -116,8 +123,13 @@ def _has_settings(name: str, package: dict[str, object], paths: Sequence[str]) -
     return name == "mocha" and bool("mocha" in package or files or "test/mocha.opts" in paths)
 
 
-def _unfold(text: str, scripts: dict[str, str], name: str, depth: int = 0) -> list[str] | None:
-    """The commands of a script; one that only calls another script stands for that one's."""
+def _unfold(
+    text: str, scripts: dict[str, str], name: str, known: set[str], depth: int = 0
+) -> list[str] | None:
+    """The commands of a script; one that only calls another script stands for that one's.
+
+    None for what is not read here, as a script with tests that is called twice.
+    """
     found: list[str] = []
     for part in (one.strip() for one in text.split("&&")):
         called = re.fullmatch(r"npm (?:run|run-script) (?:--silent |-s )?([\w:.-]+)", part)
@@ -127,9 +139,10 @@ def _unfold(text: str, scripts: dict[str, str], name: str, depth: int = 0) -> li
         if not (inner and _mentions(inner, name)):
             found.append(part)
             continue
-        if hooked or depth > _MOST_ALIASES or not _PLAIN.fullmatch(inner):
+        if hooked or inner in known or depth > _MOST_ALIASES or not _PLAIN.fullmatch(inner):
             return None
-        more = _unfold(inner, scripts, name, depth + 1)
+        known.add(inner)
+        more = _unfold(inner, scripts, name, known, depth + 1)
         if more is None:
             return None
         found += more
@@ -169,14 +182,16 @@ def _find_files(part: str, name: str, paths: Sequence[str]) -> tuple[str, tuple[
         kept.append(word)
         if word in _WITH_VALUE:
             kept.append(next(rest, ""))
+    if len(named) > _MOST_NAMED:
+        return None
     below = "(?:.*/)?" if "--recursive" in kept else ""
     patterns = list(_patterns(named, name, below, paths))
     if None in patterns or (not named and name == "node --test" and _runs_types(paths)):
         return None
-    every = [one for one in patterns if one is not None] or [_DEFAULT[name]]
+    every = [one for one in patterns if one is not None] or [_DEFAULT[name].search]
     # Neither Node's runner nor mocha looks into it by itself.
     own = [path for path in paths if "node_modules" not in path.split("/")]
-    files = tuple(path for path in own if any(one.search(path) for one in every))
+    files = tuple(path for path in own if any(names(path) for names in every))
     return (shlex.join(kept), files) if files else None
 
 
@@ -186,33 +201,27 @@ def _runs_types(paths: Sequence[str]) -> bool:
 
 def _patterns(
     named: Sequence[str], name: str, below: str, paths: Sequence[str]
-) -> Iterator[re.Pattern[str] | None]:
+) -> Iterator[Callable[[str], object] | None]:
     """What each word names, a folder with what lies `below` it; None for what is not read here."""
     for word in named:
         path = word.removeprefix("./").rstrip("/")
         if path in paths:
-            yield re.compile(rf"\A{re.escape(path)}\Z")
+            yield path.__eq__
         elif any(one.startswith(f"{path}/") for one in paths):
             inside = rf"\A{re.escape(path)}/{below}[^/]*{_SUFFIX}\Z"
-            yield re.compile(inside) if name == "mocha" else None
+            yield re.compile(inside).search if name == "mocha" else None
         else:
             yield _glob(path)
 
 
-def _glob(text: str) -> re.Pattern[str] | None:
-    """A pattern of a shell, `**` and `{a,b}` among them."""
-    found = ""
-    for part in re.findall(r"\*\*/|\*+|\?|\{[\w.,]+\}|[\w./@+-]+|.", text):
-        if part == "**/":
-            found += "(?:.*/)?"
-        elif part.startswith("*"):
-            found += "[^/]*" if part == "*" else ".*"
-        elif part == "?":
-            found += "[^/]"
-        elif part.startswith("{"):
-            found += f"(?:{'|'.join(map(re.escape, part[1:-1].split(',')))})"
-        elif re.fullmatch(r"[\w./@+-]+", part):
-            found += re.escape(part)
-        else:
-            return None
-    return re.compile(rf"\A{found}\Z")
+def _glob(text: str) -> Callable[[str], object] | None:
+    """What a pattern of a shell names, `**` and `{a,b}` in it; None for what is not read here."""
+    globs = [f"/{text}"]
+    while (braces := _BRACES.search(globs[0])) and len(globs) < _MOST_NAMED:
+        words = braces[1].split(",")
+        globs = [one.replace(braces[0], word, 1) for one in globs for word in words]
+    if len(globs) > _MOST_NAMED or not all(map(_READ.fullmatch, globs)):
+        return None
+    if any(map(glob_fault, globs)):
+        return None
+    return lambda path: any(matches(one, path) for one in globs)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import configparser
 import re
 import shlex
-import tomllib
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from runner.model import Level, Spec, Status, Task, TestContract
 from runner.plan.diagnostic import refusal
 from runner.plan.document import Plan, read_plan
 from runner.repo.head import PLANS
+from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -199,8 +199,12 @@ def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) ->
     options = _pytest_options(read)
     if options is None or any(key in options for key in ("python_files", "norecursedirs")):
         return
-    words = options.get("testpaths", ())
-    below = [word.strip("./") for word in (words.split() if isinstance(words, str) else words)]
+    said = options.get("testpaths", [])
+    words = said.split() if isinstance(said, str) else said
+    # What pytest makes of another type is not known here; it may collect anything.
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return
+    below = [word.strip("./") for word in words]
     if any(set("*?[") & set(one) for one in below):
         return
     for path in paths:
@@ -227,30 +231,30 @@ def may_run_prose(repository: Repository, tests: str, commit: str) -> bool:
     return options is None or any(map(_EXAMPLES.search, (str(dict(options)), *hooks)))
 
 
-def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, str | list[str]] | None:
-    """Pytest's settings (docs.pytest.org, "Configuration"); None where they are damaged."""
+def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, object] | None:
+    """Pytest's settings (docs.pytest.org, "Configuration"), of any type; None: they are damaged."""
     try:
         # Of these the first that is there counts, even an empty one; of those below only one with
         # a table of its own (docs.pytest.org, "Configuration").
         for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
             if (data := read(name)) is not None:
                 return _read_ini(data, section)
-        table = tomllib.loads((read("pyproject.toml") or b"").decode())
-        found = table.get("tool", {}).get("pytest", {})
-        if found:
+        tool = parse_toml((read("pyproject.toml") or b"").decode()).get("tool", {})
+        found = tool.get("pytest", {}) if isinstance(tool, dict) else None
+        if found != {}:
             # Since pytest 9 the table may be `tool.pytest` itself.
-            options: Mapping[str, str | list[str]] = found.get("ini_options", found)
-            return options
+            own = found.get("ini_options", found) if isinstance(found, dict) else None
+            return own if isinstance(own, dict) else None
         for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
             options = _read_ini(read(name) or b"", section)
             if options:
                 return options
-    except (ValueError, AttributeError, configparser.Error, RecursionError):
+    except (ValueError, configparser.Error):
         return None
     return {}
 
 
-def _read_ini(data: bytes, section: str) -> Mapping[str, str | list[str]]:
+def _read_ini(data: bytes, section: str) -> Mapping[str, object]:
     parser = configparser.RawConfigParser()
     parser.read_string(data.decode())
     return dict(parser[section]) if parser.has_section(section) else {}

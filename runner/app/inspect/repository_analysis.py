@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from runner import effects
 from runner.app.inspect.test_frameworks import find_test_frameworks
 from runner.config.default_gates import find_declared_gates
-from runner.config.stack import MOST_BYTES, parse_toml, read_stack
+from runner.config.stack import MOST_BYTES, read_stack
 from runner.context.import_neighbours import Neighbours
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
@@ -30,6 +30,7 @@ from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.secrets.redact import redact
+from runner.text.foreign_documents import parse_json, parse_toml
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
@@ -292,8 +293,8 @@ class _Reading:
 
     def _json_name(self, path: str) -> str:
         try:
-            table = json.loads(self.text(path)[0])
-        except (ValueError, RecursionError):
+            table = parse_json(self.text(path)[0])
+        except ValueError:
             return ""
         name = table.get("name") if isinstance(table, dict) else ""
         return name if isinstance(name, str) else ""

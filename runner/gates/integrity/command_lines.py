@@ -15,6 +15,7 @@ from runner.gates.script_targets import rules_in
 from runner.lazy_pattern import regex
 from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
 from runner.plan.shell.selection import find_added_selection, selection_of
+from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,7 +115,7 @@ def _scripts(text: str) -> Iterator[tuple[str, str]]:
 
 def _table(text: str) -> Mapping[str, object]:
     try:
-        table = json.loads(text or "{}")
+        table = parse_json(text or "{}")
     except ValueError:
         return {}
     return table if isinstance(table, dict) else {}

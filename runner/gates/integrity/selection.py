@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import tomllib
 from typing import TYPE_CHECKING
 
 from runner.languages.c_like_lexer import find_closing, mask_literals
 from runner.languages.javascript import LITERALS
 from runner.lazy_pattern import regex
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ _TEST_BLOCK = regex(r"(?<![\w$.])test\s*:\s*\{")
 def cargo(content: bytes) -> object:
     """What Cargo.toml says of tests; None where it is no TOML."""
     try:
-        table = tomllib.loads(content.decode())
+        table = parse_toml(content.decode(), bounded=False)
     except ValueError:
         return None
     found: dict[str, object] = {"test": table.get("test", [])}
@@ -99,7 +99,7 @@ def tsconfig(content: bytes) -> object:
     """Which files are compiled; None where it cannot be read."""
     text = _COMMENT.sub(lambda match: match[1] or "", content.decode("utf-8", "replace"))
     try:
-        table = json.loads(_TRAILING.sub("", text))
+        table = parse_json(_TRAILING.sub("", text))
     except ValueError:
         return None
     return {key: table.get(key) for key in _TSCONFIG_KEYS} if isinstance(table, dict) else None
@@ -150,6 +150,12 @@ _TOOLS = ("jest", "vitest", "mocha", "ava", "tap", "c8", "nyc")
 _TSCONFIG = regex(r"tsconfig[\w.-]*\.json")
 _VITE = regex(r"vite\.config\.[cm]?[jt]s")
 _KEY = regex(r"[ \t]*(?P<key>[A-Za-z0-9_-]+|\"[^\"\n]+\")[ \t]*=")
+_VALUE = regex(
+    r'''"""(?:\\.|[^\\])*?(?:"""|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|#[^\n]*+'''
+    r"|.",
+    re.DOTALL,
+)
+"""Of a value of TOML: a text, a comment, else one sign; one without an end goes on to the last."""
 _HEADER = regex(r"[ \t]*\[\[?(?P<name>[^\]\n]+)\]\]?[ \t]*(?:#.*)?$")
 _INI_KEY = regex(r"(?P<key>[A-Za-z0-9_.-]+)[ \t]*[=:]")
 
@@ -204,13 +210,14 @@ _TABLES = ("tool.pytest.ini_options", "tool.pytest")
 
 def _pyproject(content: bytes) -> tuple[dict[str, object], ...] | None:
     try:
-        tool = tomllib.loads(content.decode()).get("tool", {})
+        tool = parse_toml(content.decode(), bounded=False).get("tool", {})
     except ValueError:
         return None
-    pytest = tool.get("pytest", {}) if isinstance(tool, dict) else {}
-    own = {key: value for key, value in pytest.items() if key in _PYTEST}
-    options = pytest.get("ini_options", {}) if isinstance(pytest, dict) else {}
-    return own, {key: value for key, value in options.items() if key in _PYTEST}
+    own = tool.get("pytest", {}) if isinstance(tool, dict) else {}
+    options = own.get("ini_options", {}) if isinstance(own, dict) else {}
+    if not isinstance(own, dict) or not isinstance(options, dict):
+        return None  # pytest itself ends by it
+    return tuple({k: v for k, v in one.items() if k in _PYTEST} for one in (own, options))
 
 
 def _mix_toml(old: str, new: str) -> str:
@@ -247,29 +254,26 @@ def _toml_keys(text: str, table: str) -> Iterator[tuple[str, str]]:
 
 def _keys_of(body: str) -> Iterator[tuple[str, str]]:
     """Each key of a table's body with its lines; "" for comments and blank lines."""
-    lines = body.splitlines(keepends=True)
     at = 0
-    while at < len(lines):
-        match = _KEY.match(lines[at])
-        end = at + 1
-        if match:
-            # A list or a text may go on over lines: the value ends where this much is TOML.
-            while end < len(lines) and not _is_toml("".join(lines[at:end])):
-                end += 1
-        yield (match["key"].strip('"') if match else ""), _end_line("".join(lines[at:end]))
+    while at < len(body):
+        match = _KEY.match(body, at)
+        end = _end_of_value(body, match.end()) if match else body.find("\n", at) + 1 or len(body)
+        yield (match["key"].strip('"') if match else ""), _end_line(body[at:end])
         at = end
+
+
+def _end_of_value(body: str, at: int) -> int:
+    """Where the line ends on which a value does: a list or a text may go on over lines."""
+    depth = 0
+    for part in _VALUE.finditer(body, at):
+        if part[0] == "\n" and depth <= 0:
+            return part.end()
+        depth += (part[0] in "[{") - (part[0] in "]}")
+    return len(body)
 
 
 def _end_line(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 # --- INI ------------------------------------------------------------------------------
@@ -326,7 +330,7 @@ def _mix_ini(old: str, new: str) -> str:
 
 def _package(content: bytes) -> object:
     try:
-        table = json.loads(content)
+        table = parse_json(content)
     except ValueError:
         return None
     return _selection_table(table) if isinstance(table, dict) else None
@@ -346,7 +350,7 @@ def _selection_table(table: dict[str, object]) -> dict[str, dict[str, object]]:
 
 def _mix_package(old: str, new: str) -> str:
     try:
-        was, now = json.loads(old), json.loads(new)
+        was, now = parse_json(old), parse_json(new)
     except ValueError:
         return new
     if not isinstance(was, dict) or not isinstance(now, dict):
