@@ -62,6 +62,8 @@ def test_a_clone_without_the_journal_knows_of_the_ship(shop, tmp_path):
     more_work(shop)
     shop.run()
     assert shop.runner("ship", "--trust", "--unproven").code == 0  # nothing proves b.txt
+    # Words of a person that only look like the trailer of a ship.
+    shop.git("commit", "-q", "--allow-empty", "-m", 'feat: the page "Ship: now"')
     shop.git("clone", "-q", "--no-tags", str(shop.root), str(tmp_path / "clone"))
     clone = Workplace(tmp_path / "clone", shop.home)
     clone.edit_plan("test -f a.txt", "test -e a.txt")

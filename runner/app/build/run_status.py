@@ -96,7 +96,9 @@ def last_ship_tag(project: Project, state: RunState) -> str:
         said = repository.git.run(
             # What a person has set for their own eyes (log.showSignature, notes.displayRef:
             # git-config(1)) would put lines between the trailers.
-            *("log", "-1", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
+            *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
             *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),
         )
-    return parse_message(text(said)).trailers.get(SHIP, ("",))[-1]
+    # --grep finds the words anywhere in a message (git-log(1)); only a trailer declares a ship.
+    tags = (parse_message(one).trailers.get(SHIP, ()) for one in text(said).split("\0"))
+    return next((found[-1] for found in tags if found), "")
