@@ -57,9 +57,9 @@ def write_file(
     What is not `durable` is whole for every reader, and after the power failed it may be anything:
     only for a cache whose reader takes nothing but what fits.
 
-    With `expected`, only while the file still holds these bytes just before the rename: somebody
-    may have saved it meanwhile. Gives whether it was replaced. Raises OSError; the old file is
-    then untouched and nothing is left beside it.
+    With `expected`, only while the file still holds these bytes just before the rename, where one
+    that is not there holds none: somebody may have saved it meanwhile. Gives whether it was
+    replaced. Raises OSError; the old file is then untouched and nothing is left beside it.
     """
     # In the same folder, as rename(2) is one step only within a file system; hidden, and with pid
     # and time, so that two writers never share one and a sweep can tell whose it was.
@@ -97,7 +97,15 @@ def _holds(path: Path, content: bytes) -> bool:
     try:
         return path.read_bytes() == content
     except FileNotFoundError:
-        return False
+        return not content
+
+
+def mode_of(path: Path) -> int:
+    """The mode that a file of a person keeps when it is replaced; that of a new one elsewhere."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return 0o644
 
 
 def append(descriptor: int, content: bytes, target: str | Path = "") -> None:

@@ -62,11 +62,8 @@ class ChangesDocument:
                 return
             new = (text or HEAD).rstrip("\n") + "\n\n" + entry(event, record.time[:10])
             file = self.root / self.path
-            if effects.write_file(
-                file,
-                new.encode("utf-8", "surrogateescape"),
-                expected=old if file.exists() else None,
-            ):
+            data = new.encode("utf-8", "surrogateescape")
+            if effects.write_file(file, data, mode=effects.mode_of(file), expected=old):
                 return
         raise _make_conflict_error(self.path)
 

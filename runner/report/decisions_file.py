@@ -179,7 +179,7 @@ class IgnoreDocument:
         file = self.root / self.path
         if not file.exists():
             effects.make_folder(file.parent)
-            effects.write_file(file, _IGNORED.encode())
+            effects.write_file(file, _IGNORED.encode(), expected=b"")
 
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """Ours as we made it; a person's changes to it are theirs to commit."""

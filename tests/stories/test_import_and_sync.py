@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from workplace import a_task
 
+from runner import effects
 from runner.app.write import sync_marks
 
 TASKS = """# Tasks
@@ -126,6 +127,23 @@ def test_a_file_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monke
     assert ended.code == 6, ended.said
     assert "was saved meanwhile" in ended.err
     assert source.read_text() == TASKS + "- [ ] T004 More\n"
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["empty", "not there"])
+def test_a_plan_that_is_saved_meanwhile_is_left_as_it_was_saved(workplace, monkeypatch, begun):
+    plan = workplace.root / "TASK-GRAPH.md"
+    plan.write_text("") if begun else plan.unlink(missing_ok=True)
+    fsync = effects.fsync
+
+    def saved_first(descriptor, target=""):
+        if target == plan:
+            plan.write_text("# Mine\n")
+        fsync(descriptor, target)
+
+    monkeypatch.setattr(effects, "fsync", saved_first)
+    ended = imported(workplace, TASKS, code=6)
+    assert "TASK-GRAPH.md was saved meanwhile; nothing was written" in ended.err
+    assert plan.read_text() == "# Mine\n"
 
 
 @pytest.mark.parametrize("place", ["../out.md", ".git/tasks.md", "link.md", "/etc/passwd"])

@@ -6,6 +6,8 @@ import os
 import pytest
 from workplace import a_task
 
+from runner import effects
+
 MINE = a_task("TASK-007", "Mine", blocks={"mine.py": "M = 1\n"}, tests=["python3 -c 'import mine'"])
 GOOD = """Here it is.
 
@@ -175,6 +177,24 @@ def test_without_a_plan_or_for_one_of_its_own_a_plan_is_made(workplace, drafter)
     assert workplace.runner("validate", "--task-graph", own).code == 0
     assert workplace.runner("draft", "x", "--new-plan", own).code == 2
     assert workplace.runner("draft", "x", "--new-plan", "../TASK-GRAPH.md").code == 2
+
+
+def test_a_plan_that_is_saved_as_a_draft_is_approved_holds_both(workplace, drafter, monkeypatch):
+    drafter.says(GOOD.replace("- Depends on: TASK-007\n", "").replace("- Inputs: `mine.py`\n", ""))
+    assert workplace.runner("draft", "x", "--trust").code == 3
+    plan = workplace.root / "TASK-GRAPH.md"
+    fsync = effects.fsync
+
+    def saved_first(descriptor, target=""):
+        if target == plan and not plan.exists():
+            plan.write_text("# Mine\n")
+            plan.chmod(0o600)
+        fsync(descriptor, target)
+
+    monkeypatch.setattr(effects, "fsync", saved_first)
+    assert workplace.runner("approve", "DRAFT-1").code == 0
+    assert plan.read_text().startswith("# Mine\n\n## TASK-008")
+    assert plan.stat().st_mode & 0o777 == 0o600
 
 
 def test_nobody_drafts_without_an_agent_and_without_trust(workplace, drafter):

@@ -42,7 +42,8 @@ def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
     written = {name: not _is_taken(folder / name) for name in _FILES}
     templates = Path(starter.__file__).parent
     for name in (name for name, is_new in written.items() if is_new):
-        effects.write_file(folder / name, (templates / name).read_bytes())
+        data = (templates / name).read_bytes()
+        written[name] = effects.write_file(folder / name, data, expected=b"")
     _trust(folder, environ)
     return NewProject(written)
 

@@ -212,8 +212,7 @@ def _write(project: Project, one: DraftProposed) -> None:
         whole = target.with_text(one.text, project.root.name)
         if not target.data:
             effects.make_folder(place.parent)
-        mode = place.stat().st_mode & 0o777 if place.is_file() else 0o644
-        if effects.write_file(place, whole, mode=mode, expected=target.data or None):
+        if effects.write_file(place, whole, mode=effects.mode_of(place), expected=target.data):
             return
     raise RunnerError(
         f"{one.plan} is saved again and again; nothing was written",

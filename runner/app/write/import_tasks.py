@@ -265,9 +265,7 @@ def _appended(data: bytes, added: Sequence[NewSection], name: str) -> str:
 def _write(project: Project, path: str, data: bytes, text: str) -> None:
     place = project.root / path
     whole = data + text.encode()
-    # A rename brings the new file's mode: the plan keeps the one that its person gave it.
-    mode = place.stat().st_mode & 0o777 if data else 0o644
-    if not effects.write_file(place, whole, mode=mode, expected=data or None):
+    if not effects.write_file(place, whole, mode=effects.mode_of(place), expected=data):
         raise RunnerError(
             f"{path} was saved meanwhile; nothing was written",
             hint="run the same command again",

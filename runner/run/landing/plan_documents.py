@@ -76,9 +76,10 @@ class OwnershipDocument:
         if self._written == self._rows:
             return
         file = self.root / self.path
-        old = file.read_bytes() if file.exists() else None
-        new = add_owners(old or b"", self._rows)
-        if new != (old or b"") and not effects.write_file(file, new, expected=old):
+        old = file.read_bytes() if file.exists() else b""
+        new = add_owners(old, self._rows)
+        mode = effects.mode_of(file)
+        if new != old and not effects.write_file(file, new, mode=mode, expected=old):
             return
         self._written = dict(self._rows)
 
