@@ -402,6 +402,19 @@ def test_a_plan_whose_proof_the_pull_request_changes_is_run_as_it_now_says(groun
     assert "the section of TASK-003 is changed" in said.json["selected"][0]["reasons"][0]["text"]
 
 
+def test_contracts_of_a_task_whose_section_the_pull_request_changes_run_as_well(ground):
+    keeps = "- Contracts:\n  - schema: `s.json` = `{}`\n- Test contracts:\n  - TC-003"
+    plan = PLAN.replace("- Test contracts:\n  - TC-003", keeps.format("good.json"))
+    files = {"s.json": '{"type": "object"}', "good.json": "{}", "bad.json": "[]"}
+    a_shop(ground, {**WITH_PLAN, **files, "TASK-GRAPH.md": plan})
+    change(ground, {"TASK-GRAPH.md": plan.replace("good.json", "bad.json")}, branch="pr")
+    said = gate(ground, "--json")
+    assert said.code == 1, said.out
+    (selected,) = said.json["selected"]
+    assert selected["contracts"] == ["TC-003", "contract:schema"]
+    assert [one["contract"] for one in said.json["ran"] if one["failed"]] == ["contract:schema"]
+
+
 def a_slow_test(seconds):
     return f"import time\n\n\ndef test_slow():\n    time.sleep({seconds})\n"
 

@@ -145,7 +145,7 @@ class Gate:
         with Store(None) as store:
             knowledge, told, seconds = self._learn(suite, found, store)
             notes += told
-            selected, why = select(found, knowledge, suite)
+            selected, why = select(found, knowledge, suite, self.project.settings)
             if self.request.everything:
                 why = "it was asked for"
             if why:
@@ -222,7 +222,7 @@ class Gate:
             return ""  # nobody can say how it moved: everything selected runs
         moved = tuple(find_changes(self.repository, old, found.merge.base))
         other = replace(found, changes=moved, prose=frozenset())
-        theirs = name_all(select(other, knowledge, suite)[0])
+        theirs = name_all(select(other, knowledge, suite, self.project.settings)[0])
         if theirs & name_all(selected):
             return ""
         return "what landed on the base since reaches none of its tests"

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from runner.app.gate.pull_request import PullRequest
     from runner.app.gate.test_suite import TestSuite
+    from runner.config.settings import Settings
     from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
 
 
 def select(
-    found: PullRequest, knowledge: Knowledge, suite: TestSuite
+    found: PullRequest, knowledge: Knowledge, suite: TestSuite, settings: Settings
 ) -> tuple[tuple[Affected, ...], str]:
     """Whom the change may affect, and why that has to be everything; empty where it has not.
 
@@ -31,7 +32,7 @@ def select(
         evaluate_impact(read, knowledge, Width()),
     ]
     if suite.plan:
-        answers.append(Answer(tuple(_find_edited(found.changes, suite))))
+        answers.append(Answer(tuple(_find_edited(found.changes, suite, settings))))
     selected = _unite(one for answer in answers for one in answer.affected)
     return selected, found.whole or _find_undecided(selected, suite)
 
@@ -48,7 +49,9 @@ def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
     return (why for why in reasons if why.kind is Kind.UNDECIDED)
 
 
-def _find_edited(changes: Iterable[Changed], suite: TestSuite) -> Iterator[Affected]:
+def _find_edited(
+    changes: Iterable[Changed], suite: TestSuite, settings: Settings
+) -> Iterator[Affected]:
     """Tasks of which the pull request changes what is asked, or how it is proven."""
     plan = next((one for one in changes if one.path == suite.plan), None)
     if plan is None:
@@ -59,8 +62,7 @@ def _find_edited(changes: Iterable[Changed], suite: TestSuite) -> Iterator[Affec
         if before is None or before.spec != task.spec or before.status is not task.status:
             text = f"the section of {task.id} is changed"
             why = Why(Kind.TEST, suite.plan, task.line, text)
-            ids = tuple(one.id for one in task.test_contracts)
-            yield Affected(task.id, ids, (why,))
+            yield Affected(task.id, suite.ids_of(task, settings), (why,))
 
 
 def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
