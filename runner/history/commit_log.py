@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
+from runner.repo.projects import is_own
 from runner.repo.trailers import parse_checked, parse_message
 from runner.run.landing.record_commit import SUBJECT as RECORD
 from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
@@ -29,6 +31,8 @@ class Told:
     subject: str
     trailers: Mapping[str, tuple[str, ...]]
     paths: tuple[str, ...]
+    of_another: bool = False
+    """Whether what it tells is of tasks of another plan in the repository: nothing of ours."""
 
     @property
     def parent(self) -> str:
@@ -75,7 +79,7 @@ class Told:
     @property
     def is_record(self) -> bool:
         """Whether it holds the runner's documents alone."""
-        return self.subject == RECORD and not self.task
+        return self.subject == RECORD and not self.task and not self.of_another
 
     @property
     def by_runner(self) -> bool:
@@ -91,13 +95,16 @@ def story(
 ) -> Iterator[Told]:
     """Every commit that `tip` reaches and `since` does not, newest first.
 
-    With `ours` only those that tell of tasks. Of a merge the paths are those that differ from all
-    its parents. Raises GitError.
+    With `ours` only those that tell of tasks; what tells of another plan's tells
+    nothing. Of a merge the paths are those that differ from all its parents. Raises GitError.
     """
     tips = (tip, f"^{since}") if since else (tip,)
     names = ("--name-only", "-c", "--no-renames", "--no-ext-diff", "--no-textconv")
     which = (*(_OURS if ours else ()), "--topo-order")
-    yield from _read(repository, *names, *which, "--end-of-options", *tips, "--")
+    for one in _read(repository, *names, *which, "--end-of-options", *tips, "--"):
+        outside = any(path.startswith("../") for path in one.paths)
+        is_ours = is_own(repository.prefix, one.trailers, outside=outside)
+        yield one if is_ours else replace(one, trailers={}, of_another=True)
 
 
 def read_told(repository: Repository, commits: Iterable[str]) -> dict[str, Told]:

@@ -10,7 +10,8 @@ from runner.history.commit_log import Told, find_standing, story
 from runner.history.revert import Back, find_held_behind, find_held_on, format_list
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
-from runner.repo.trailers import build_message
+from runner.repo.projects import name_project
+from runner.repo.trailers import PROJECT, build_message
 from runner.run.landing.lander import changes_between
 from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
 
@@ -56,7 +57,7 @@ def plan_replay(
     by_hand = tuple(one for one in later if not one.by_runner)
     _refuse_shared(changes, by_hand)
     tasks = tuple(dict.fromkeys(_find_pending(repository, state, later, checkpoint)))
-    back = _back(id_, head, checkpoint, tasks, changes)
+    back = _back(id_, head, checkpoint, tasks, changes, name_project(repository.prefix))
     if tasks or changes:  # a held change came later as well
         held = (*find_held_on(state, tasks), *find_held_behind(repository, state, checkpoint))
         back = replace(back, tasks=tuple(dict.fromkeys((*tasks, *held))))
@@ -64,9 +65,15 @@ def plan_replay(
 
 
 def _back(
-    id_: str, head: str, checkpoint: str, tasks: tuple[str, ...], changes: tuple[Change, ...]
+    id_: str,
+    head: str,
+    checkpoint: str,
+    tasks: tuple[str, ...],
+    changes: tuple[Change, ...],
+    project: str,
 ) -> Back:
-    trailers = ((RESTORES, id_), (CHECKPOINT, checkpoint), *((UNDOES, task) for task in tasks))
+    undone = ((UNDOES, task) for task in tasks)
+    trailers = ((RESTORES, id_), (CHECKPOINT, checkpoint), *undone, (PROJECT, project))
     kept = f"replay/{id_}-{head[:12]}"
     body = f"The head of before is kept as refs/runner/{kept}."
     return Back(

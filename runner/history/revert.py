@@ -16,8 +16,9 @@ from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
+from runner.repo.projects import name_project
 from runner.repo.refs import keep_ref
-from runner.repo.trailers import build_message
+from runner.repo.trailers import PROJECT, build_message
 from runner.run.dependents import find_reached
 from runner.run.landing.drafts import let_go
 from runner.run.landing.git_locks import bring_index, move_branch
@@ -261,7 +262,7 @@ def plan_undo(
         message=build_message(
             f"revert({id_}): undo {landed[0].commit[:12]}",
             f"Takes back what {id_} changed in {commits}{because}.",
-            ((UNDOES, id_),),
+            ((UNDOES, id_), (PROJECT, name_project(repository.prefix))),
         ),
         note=f"undone{because}",
         stale=tuple(_find_left_behind(behind, state, (id_, *held))),

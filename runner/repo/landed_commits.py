@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
+from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import parse_checked, parse_message
 from runner.text.wording import read_number
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from runner.repo.git import Git
     from runner.repo.trailers import Message
+    from runner.repo.trees import Prefix
 
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
 
@@ -43,8 +45,10 @@ class LandedCommit:
     """Whether it had more proofs than a record commit tells."""
 
 
-def find_landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iterator[LandedCommit]:
-    """What commits tell of tasks, newest first; `limit` counts all commits looked at."""
+def find_landed_commits(
+    git: Git, prefix: Prefix, tips: tuple[str, ...], limit: int = 0
+) -> Iterator[LandedCommit]:
+    """What commits tell of a project's tasks, newest first; `limit` counts all looked at."""
     ours = ("--fixed-strings", "--grep=Task: ", "--grep=Checked: ")
     # With --grep git counts the commits that fit, not those it has looked at (git-log(1), "Commit
     # Limiting"): a limit on the time that this takes can only stand without it.
@@ -56,16 +60,22 @@ def find_landed_commits(git: Git, tips: tuple[str, ...], limit: int = 0) -> Iter
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),
     )
-    for entry in out.split(b"\0"):
-        # A look before the parsing: --grep also finds the words in the middle of a line, and
-        # without it all commits come.
-        if b"\nTask:" in entry or b"\nChecked:" in entry:
-            yield from _parse_entry(text(entry))
+    # A look before the parsing: --grep also finds the words in the middle of a line, and without
+    # it all commits come.
+    entries = [one for one in out.split(b"\0") if b"\nTask:" in one or b"\nChecked:" in one]
+    unnamed = (text(one.partition(b"\n")[0]) for one in entries if is_unnamed(one))
+    is_own = make_own_test(git, prefix, unnamed)
+    for entry in entries:
+        commit, _, rest = text(entry).partition("\n")
+        tree, parents, seconds, message = rest.split("\n", 3)
+        said = parse_message(message)
+        if is_own(commit, said.trailers):
+            yield from _tell(commit, tree, parents, seconds, said)
 
 
-def _parse_entry(entry: str) -> Iterator[LandedCommit]:
-    commit, tree, parents, seconds, message = entry.split("\n", 4)
-    said = parse_message(message)
+def _tell(
+    commit: str, tree: str, parents: str, seconds: str, said: Message
+) -> Iterator[LandedCommit]:
     landed = _make_landed_commit(commit, tree, parents, seconds, said)
     if landed.task:
         yield landed

@@ -342,15 +342,16 @@ class Repository:
         return text(self.git.run("log", "-1", *form, "--end-of-options", commit)).strip() + "\n"
 
     def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
-        """Commits of tasks that `tip` reaches, and `since` does not, newest first."""
-        return landed_commits.find_landed_commits(self.git, (tip, f"^{since}") if since else (tip,))
+        """Commits of the plan's tasks that `tip` reaches, `since` does not, newest first."""
+        tips = (tip, f"^{since}") if since else (tip,)
+        return landed_commits.find_landed_commits(self.git, self.prefix, tips)
 
     def find_landing(
         self, tip: str, task: str, attempt: int, *, since: str | None = None, limit: int = 2000
     ) -> str | None:
         """The commit that landed an attempt, looked for from `tip` back over `limit` commits."""
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
-        found = landed_commits.find_landed_commits(self.git, tips, limit)
+        found = landed_commits.find_landed_commits(self.git, self.prefix, tips, limit)
         wanted = (task, attempt, False)
         said = ((at.commit, (at.task, at.attempt, at.checked)) for at in found)
         return next((commit for commit, told in said if told == wanted), None)

@@ -5,7 +5,9 @@ Annotated tags: made once, on a commit, and never moved.
 
 from __future__ import annotations
 
+import os
 import re
+from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,14 +17,34 @@ from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from runner.repo.read import Repository
     from runner.repo.trees import Written
 
 
 _SLUG_WIDTH = 50
-_DRAFTS = "refs/runner/drafts"
+_DRAFTS = "drafts"
 """Of which commit each draft was made: `<task>/<branch>`."""
+
+
+def own_name(repo: Repository, name: str) -> str:
+    """A name below `refs/runner/` for what is one plan's: every folder's, and every work tree's.
+
+    They all share the refs of the repository, and each plan has its own TASK-001. The plan at the
+    top of the first work tree has the plain name.
+    """
+    linked = repo.folders.git != repo.folders.common
+    tree = repo.folders.git.name if linked else ""
+    if not tree and not repo.prefix.value:
+        return name
+    place = sha256(os.fsencode(f"{tree}\0{repo.prefix.value}")).hexdigest()[:12]
+    return f"of-{place}/{name}"
+
+
+def own_folder(repo: Repository, name: str) -> Path:
+    """Where git keeps such refs below `name` as files, as long as nobody packed them."""
+    return repo.folders.common / "refs/runner" / own_name(repo, name)
 
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
@@ -79,9 +101,13 @@ def draft(
     raise AssertionError
 
 
+def _notes(repo: Repository) -> str:
+    return f"refs/runner/{own_name(repo, _DRAFTS)}"
+
+
 def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
     """Make the branch, and note beside it what it was made of, in one transaction."""
-    names = (f"refs/heads/{branch}", f"{_DRAFTS}/{task}/{branch}")
+    names = (f"refs/heads/{branch}", f"{_notes(repo)}/{task}/{branch}")
     # One transaction (git-update-ref(1), --stdin): a branch without its note would be taken for a
     # person's own and stay for ever.
     lines = "".join(f"create {name} {commit}\n" for name in names)
@@ -94,7 +120,7 @@ def drop_drafts(repo: Repository, task: str) -> None:
 
     One whose tip is another by now, or that is checked out somewhere, is a person's and stays.
     """
-    noted = f"{_DRAFTS}/{task}/"
+    noted = f"{_notes(repo)}/{task}/"
     form = "--format=%(refname) %(objectname)"
     for line in repo.git.run("for-each-ref", form, noted).decode().splitlines():
         ref, _, commit = line.partition(" ")
@@ -109,7 +135,7 @@ def drop_drafts(repo: Repository, task: str) -> None:
 
 def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
     """The same of all tasks that are over; asks no git where no draft was made."""
-    folder = repo.folders.common / _DRAFTS
+    folder = own_folder(repo, _DRAFTS)
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else ()
     for task in names:
         if is_done(task):
@@ -136,9 +162,10 @@ def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Dr
     """
     form = "--format=%(refname) %(objectname)"
     head = repo.head().commit
-    for line in repo.git.run("for-each-ref", form, f"{_DRAFTS}/").decode().splitlines():
+    notes = f"{_notes(repo)}/"
+    for line in repo.git.run("for-each-ref", form, notes).decode().splitlines():
         note, _, made = line.partition(" ")
-        task, _, branch = note.removeprefix(f"{_DRAFTS}/").partition("/")
+        task, _, branch = note.removeprefix(notes).partition("/")
         tip = repo.resolve(f"refs/heads/{branch}")
         if tip is None or _is_checked_out(repo, f"refs/heads/{branch}"):
             continue

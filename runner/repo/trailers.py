@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 FILES = "Files"
 """The digest of the bytes that the other trailers are about (`repo/files_digest`)."""
+PROJECT = "Project"
+"""The folder of the plan whose task it is (`repo/projects`)."""
 NAMES = (
-    *("Task", "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review", "Tools"),
-    *("Checked", FILES),
+    *("Task", PROJECT, "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review"),
+    *("Tools", "Checked", FILES),
 )
 """The trailers of this house, in the order they stand."""
 
@@ -274,6 +276,11 @@ def parse_message(message: str) -> Message:
     trailers = _trailers(last.splitlines()) if last else None
     body = paragraphs[1:-1] if trailers is not None else paragraphs[1:]
     return Message(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
+
+
+def value_as_read(value: str) -> str:
+    """A trailer's value as it is read back: what is no UTF-8 is replaced when it is written."""
+    return shorten(one_line(value), _VALUE_WIDTH).encode("utf-8", "replace").decode()
 
 
 def one_line(value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.repo.git import text
+from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import parse_message
 
 if TYPE_CHECKING:
@@ -27,10 +28,14 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
         *("--fixed-strings", f"--grep={UNDOES}: ", "--end-of-options", head, "--"),
     )
     found: dict[str, tuple[str, ...]] = {}
-    for entry in text(out).split("\0"):
+    entries = out.split(b"\0")
+    unnamed = (text(one.partition(b"\n")[0]) for one in entries if one and is_unnamed(one))
+    is_own = make_own_test(repository.git, repository.prefix, unnamed)
+    for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
+        said = parse_message(message).trailers
         # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
-        for line in parse_message(message).trailers.get(UNDOES, ()):
+        for line in said.get(UNDOES, ()) if is_own(commit, said) else ():
             task = line.split(" ")[0]
             found[task] = (*found.get(task, ()), commit)
     return found

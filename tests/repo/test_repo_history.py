@@ -48,6 +48,20 @@ def test_what_a_landing_says_is_read_back(tmp_path):
     assert found.time.timestamp() > 1_700_000_000
 
 
+def test_a_landing_that_names_no_project_is_of_the_folder_that_holds_all_its_files(tmp_path):
+    a_repository(tmp_path, {"a/x": "1", "b/x": "1"})
+    with Repository.open(tmp_path / "a") as first, Repository.open(tmp_path / "b") as other:
+        made = land(first, "TASK-001", 1)
+        land(other, "TASK-001", 2)
+        with Repository.open(tmp_path) as top:
+            both = land(top, "a/TASK-001", 3, "z")
+            assert [one.attempt for one in top.log_trailers("HEAD")] == [3, 2, 1]
+
+        assert [one.commit for one in first.log_trailers("HEAD")] == [both.sha, made.sha]
+        assert [one.attempt for one in other.log_trailers("HEAD")] == [2]
+        assert other.find_landing("HEAD", "TASK-001", 1) is None
+
+
 def test_a_landing_is_found_by_task_and_attempt(tmp_path):
     a_repository(tmp_path, {"a": "1"})
     with Repository.open(tmp_path) as repo:

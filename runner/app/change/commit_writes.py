@@ -11,8 +11,9 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree
+from runner.repo.projects import name_project
 from runner.repo.read import Repository
-from runner.repo.trailers import build_message, subject, task_trailers
+from runner.repo.trailers import PROJECT, build_message, subject, task_trailers
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.run.landing.manual_commit import find_kept_landings
 from runner.run.selection import find_id
@@ -98,7 +99,8 @@ def _make_commits(
         # A kept landing has all of its evidence in its message, of which we know only a part.
         rests = kept and known.status is Status.DONE and known.commit == kept
         proven = _is_proven(repository, known, group)
-        own = _message(known, group, tasks.get(group.task), proven=proven)
+        folder = name_project(repository.prefix)
+        own = _message(known, group, tasks.get(group.task), folder, proven=proven)
         message = repository.message(kept) if rests else own
         made.append(commit_tree(repository, onto, group.changes, message, names_files=proven).sha)
     # One move for all: a kill before it leaves commits that nothing names, and never a part of
@@ -128,13 +130,17 @@ def _is_proven(repository: Repository, known: TaskState, group: Group) -> bool:
     return all(repository.blob(tree, one.path) == one.content for one in group.changes)
 
 
-def _message(known: TaskState, group: Group, task: Task | None, *, proven: bool) -> str:
+def _message(
+    known: TaskState, group: Group, task: Task | None, folder: str, *, proven: bool
+) -> str:
     """A task's commit message, with the evidence where the task is DONE with these bytes."""
     first = subject(group.task, task.title if task else "logged writes", task.type if task else "")
     if proven and known.status is Status.DONE and known.spec is not None:
-        trailers = task_trailers(group.task, group.attempt, known.spec, known.proofs)
+        trailers = task_trailers(
+            group.task, group.attempt, known.spec, known.proofs, project=folder
+        )
     else:
-        trailers = (("Task", group.task), ("Attempt", str(group.attempt)))
+        trailers = (*(("Task", group.task), (PROJECT, folder), ("Attempt", str(group.attempt))),)
     return build_message(first, "", trailers)
 
 

@@ -11,7 +11,7 @@ from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.refs import draft, drop_ref, keep_ref, read_ref
+from runner.repo.refs import draft, drop_ref, keep_ref, own_folder, own_name, read_ref
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -90,13 +90,13 @@ def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
         return False
     message = _draft_message(task, outcome, sorted(outcome.tainted))
     commit = commit_tree(repository, outcome.base or None, kept, message, sign=False)
-    keep_ref(repository, f"{_TRIED}/{task.id}", commit.sha)
+    keep_ref(repository, _tried(repository, task.id), commit.sha)
     return True
 
 
 def draft_of_tried(repository: Repository, task: Task, attempts: Container[int]) -> str:
     """Make the draft of what was kept of one of these attempts; the branch, or nothing."""
-    commit = read_ref(repository, f"{_TRIED}/{task.id}")
+    commit = read_ref(repository, _tried(repository, task.id))
     message = repository.message(commit) if commit else ""
     number = _ATTEMPT.match(message)
     if commit is None or number is None or read_number(number[1]) not in attempts:
@@ -108,17 +108,21 @@ def draft_of_tried(repository: Repository, task: Task, attempts: Container[int])
 
 def drop_tried(repository: Repository, task: str) -> None:
     """Forget what attempts left: a draft holds it, or what landed is better."""
-    drop_ref(repository, f"{_TRIED}/{task}")
+    drop_ref(repository, _tried(repository, task))
 
 
 def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
     """Forget what attempts left of tasks that begin anew, or are over; asks no git for nothing."""
-    folder = repository.folders.common / "refs/runner" / _TRIED
+    folder = own_folder(repository, _TRIED)
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
     for task in names:
         # Beside a ref lies git's own lock while that is written, `<ref>.lock`, which is no task.
         if not is_open(task) and not task.endswith(".lock"):
             drop_tried(repository, task)
+
+
+def _tried(repository: Repository, task: str) -> str:
+    return own_name(repository, f"{_TRIED}/{task}")
 
 
 # --- what is proven --------------------------------------------------------------------
@@ -128,7 +132,7 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
     """Keep proven work that may not land yet; gives the name of its ref."""
     message = f"held({task.id}): waits to land\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
-    name = f"held/{task.id}"
+    name = own_name(repository, f"held/{task.id}")
     keep_ref(repository, name, commit.sha)
     return name
 
@@ -141,7 +145,7 @@ def load_held_changes(repository: Repository, held: Held) -> tuple[Change, ...] 
 
 def let_go(repository: Repository, task: str) -> None:
     """Forget held work that has landed or was refused."""
-    drop_ref(repository, f"held/{task}")
+    drop_ref(repository, own_name(repository, f"held/{task}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
+from runner.repo.projects import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.writes import landing
@@ -186,7 +187,7 @@ class Lander:
 
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
         """A task's commit on `parent`, with its evidence; it is on no branch yet."""
-        message = _message(task, outcome, review)
+        message = _message(task, outcome, review, name_project(self.repository.prefix))
         return commit_tree(self.repository, parent, outcome.changes, message, names_files=True)
 
     @property
@@ -327,7 +328,7 @@ def changes_between(repository: Repository, base: str | None, commit: str) -> tu
     return tuple(changes)
 
 
-def _message(task: Task, outcome: Outcome, review: str) -> str:
+def _message(task: Task, outcome: Outcome, review: str, project: str) -> str:
     """The commit message: what, and the evidence that every clone carries."""
     return build_message(
         subject(task.id, task.title, task.type),
@@ -341,6 +342,7 @@ def _message(task: Task, outcome: Outcome, review: str) -> str:
             coverage=coverage_line(outcome.coverage),
             review=review,
             tools=tools_line(outcome.tools),
+            project=project,
         ),
     )
 

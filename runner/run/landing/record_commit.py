@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.repo.commit import commit_tree
-from runner.repo.trailers import build_message, parse_message
+from runner.repo.projects import name_project
+from runner.repo.trailers import PROJECT, build_message, parse_message
 from runner.run.landing.amend_record import find_amendable
 from runner.run.landing.git_locks import bring_index, move_branch
 
@@ -100,13 +101,13 @@ def _move_on(
 ) -> Commit | None:
     """Make the commit and move the branch there; None where it did not. Raises PublishError."""
     commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
-        repository, head.commit, writes, _message(trailers), names_files=bool(trailers)
+        repository, head.commit, writes, _message(repository, trailers), names_files=bool(trailers)
     )
     return commit if move_branch(repository, head, commit.sha, "runner: record") else None
 
 
-def _message(trailers: Sequence[tuple[str, str]] = ()) -> str:
-    return build_message(SUBJECT, "", trailers)
+def _message(repository: Repository, trailers: Sequence[tuple[str, str]] = ()) -> str:
+    return build_message(SUBJECT, "", ((PROJECT, name_project(repository.prefix)), *trailers))
 
 
 def _amend(
@@ -117,7 +118,7 @@ def _amend(
     trailers: Sequence[tuple[str, str]],
 ) -> Commit | None:
     """A commit in place of HEAD's own record, with what that wrote; None where it has to stay."""
-    parent = find_amendable(repository, head, last.commit, _message(), last.bases)
+    parent = find_amendable(repository, head, last.commit, _message(repository), last.bases)
     if parent is None:
         return None
     before = repository.diff_trees(parent, head.commit)
@@ -125,7 +126,7 @@ def _amend(
     all_ |= {write.path: write for write in writes}
     says = bool(trailers)
     made = commit_tree(
-        repository, parent, list(all_.values()), _message(trailers), names_files=says
+        repository, parent, list(all_.values()), _message(repository, trailers), names_files=says
     )
     # Back where the commit beneath is, there is nothing to say in its place: a record of that
     # stands on the last one, as for any step.

@@ -19,7 +19,7 @@ from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.refs import drop_ref, keep_ref, read_ref
+from runner.repo.refs import drop_ref, keep_ref, own_folder, own_name, read_ref
 from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import bench_of
 from runner.secrets.redact import redact
@@ -134,7 +134,7 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
     """Keep what the phases came to so far; gives the name of the ref."""
     message = f"phase({task.id}): attempt {outcome.attempt}\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
-    name = _ref(task.id)
+    name = _ref(repository, task.id)
     keep_ref(repository, name, commit.sha)
     return name
 
@@ -154,7 +154,7 @@ def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change,
 
 def let_go(repository: Repository, task: str) -> None:
     """Forget what was kept: it has landed, or is of no use any more."""
-    drop_ref(repository, _ref(task))
+    drop_ref(repository, _ref(repository, task))
 
 
 def sweep(repository: Repository, is_kept: Callable[[str], bool]) -> None:
@@ -162,12 +162,12 @@ def sweep(repository: Repository, is_kept: Callable[[str], bool]) -> None:
 
     Asks no git where nothing is there; what somebody packed away meanwhile does no harm.
     """
-    folder = repository.folders.common / "refs/runner" / _FOLDER
+    folder = own_folder(repository, _FOLDER)
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
     for task in names:
         if not is_kept(task) and not task.endswith(".lock"):
             let_go(repository, task)
 
 
-def _ref(task: str) -> str:
-    return f"{_FOLDER}/{task}"
+def _ref(repository: Repository, task: str) -> str:
+    return own_name(repository, f"{_FOLDER}/{task}")

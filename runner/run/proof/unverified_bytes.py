@@ -19,6 +19,7 @@ from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.files_digest import is_about, says_files
 from runner.repo.git import text
+from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import parse_message
 from runner.run.landing.own_work import entries_of
 from runner.run.reverts import RESTORES, UNDOES
@@ -258,10 +259,13 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
         "--format=%H%n%B",
     )
     found = []
-    for entry in text(out).split("\0"):
+    entries = out.split(b"\0")
+    unnamed = (text(one.partition(b"\n")[0]) for one in entries if one and is_unnamed(one))
+    is_own = make_own_test(repository.git, repository.prefix, unnamed)
+    for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
         said = parse_message(message).trailers if commit else {}
         task = said.get("Task", ("",))[-1]
-        if task or UNDOES in said or RESTORES in said:
+        if (task or UNDOES in said or RESTORES in said) and is_own(commit, said):
             found.append(_Landing(commit, task, said))
     return found
