@@ -7,6 +7,7 @@ read its files, or share its contracts.
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.lazy_module import lazy_module
@@ -132,14 +133,13 @@ def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, R
     a contract of its own among their Contracts; what it needs itself is behind nobody.
     """
     roads = _Roads(tasks)
-    start = [id_ for id_ in dict.fromkeys(changed) if id_ in roads.tasks]
+    first = {id_: None for id_ in changed if id_ in roads.tasks}
     found: dict[str, Reached] = {}
-    waiting = deque(start)
+    waiting = deque(first)
     while waiting:
         via = waiting.popleft()
-        before = roads.ancestors(via)
         for id_, reason in roads.next(via):
-            if id_ not in found and id_ not in before and id_ not in start:
+            if id_ not in found and id_ not in first and not roads.needs(via, id_):
                 found[id_] = Reached(via, reason)
                 waiting.append(id_)
     return found
@@ -154,7 +154,7 @@ def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[
         task = roads.tasks[id_]
         needed = dict.fromkeys(one for one in task.depends_on if one in roads.tasks)
         sources = (one for one in dict.fromkeys(written.sources(task)) if one not in needed)
-        others = (one for one in sources if id_ not in roads.ancestors(one))
+        others = (one for one in sources if not roads.needs(one, id_))
         found[id_] = (*needed, *others)
     return found
 
@@ -205,16 +205,39 @@ class _Roads:
                 else:
                     self._read_by.setdefault(path, []).append(task.id)
 
-    def ancestors(self, id_: str) -> set[str]:
-        """All that a task needs, itself among it."""
-        found, waiting = {id_}, [id_]
+    def needs(self, id_: str, other: str) -> bool:
+        """Whether a task needs another one, or is it."""
+        # Only what stands higher than the other can need it: asked of each task of a long row, a
+        # walk down to its start would cost the square of the row.
+        levels, found, waiting = self._levels, {id_}, [id_]
         while waiting:
-            task = self.tasks.get(waiting.pop())
-            for need in task.depends_on if task else ():
-                if need not in found:
+            one = waiting.pop()
+            if one == other:
+                return True
+            for need in self.tasks[one].depends_on if one in self.tasks else ():
+                if need not in found and levels.get(need, 0) >= levels.get(other, 0):
                     found.add(need)
                     waiting.append(need)
-        return found
+        return False
+
+    @cached_property
+    def _levels(self) -> dict[str, int]:
+        """How many tasks stand in the longest row below each; a circle is cut anywhere."""
+        levels: dict[str, int] = {}
+        begun: set[str] = set()
+        waiting = list(self.tasks)
+        while waiting:
+            id_ = waiting[-1]
+            needs = [one for one in self.tasks[id_].depends_on if one in self.tasks]
+            open_ones = [one for one in needs if one not in levels and one not in begun]
+            if id_ not in levels and id_ not in begun and open_ones:
+                begun.add(id_)
+                waiting += open_ones
+                continue
+            waiting.pop()
+            if id_ not in levels:
+                levels[id_] = 1 + max((levels.get(one, 0) for one in needs), default=0)
+        return levels
 
     def next(self, id_: str) -> Iterator[tuple[str, str]]:
         """The tasks right behind one, with the reason; one may come twice."""

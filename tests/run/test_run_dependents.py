@@ -1,9 +1,13 @@
 """Whom a change of a task reaches: purely, from what the plan says."""
 
 from dataclasses import replace
+from random import Random
+
+import pytest
+from growth import grows_as_its_input
 
 from runner.model import Contract, Spec, Task
-from runner.run.dependents import UNKNOWN, find_changed_fields, find_reached
+from runner.run.dependents import UNKNOWN, behind_whom, find_changed_fields, find_reached
 
 SPEC = Spec("sha256:a", "sha256:b")
 
@@ -74,3 +78,42 @@ def test_edited_fields_are_named_as_the_plan_names_them():
     new = replace(old, outputs=("b",), title="Other work", command="true")
     assert find_changed_fields(old, new) == ("Title", "Output files", "Command")
     assert find_changed_fields(old, replace(old, title="Work ")) == UNKNOWN
+
+
+def in_a_row(size):
+    return [task(f"T{at}", [f"T{at - 1}"] if at else (), [f"f{at}"], ["f0"]) for at in range(size)]
+
+
+def test_a_long_row_of_tasks_is_walked_once():
+    def make(size):
+        tasks = in_a_row(size)
+        return lambda: find_reached(tasks, ["T0"])
+
+    assert grows_as_its_input(make, 250)
+    assert len(find_reached(in_a_row(3000), ["T0"])) == 2999
+
+
+def needs_of(tasks, id_):
+    """Every task that one needs, itself among them, by walking to the start of each row."""
+    by_id = {one.id: one for one in tasks}
+    return {id_}.union(*(needs_of(tasks, one) for one in by_id[id_].depends_on))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nobody_is_reached_through_a_file_of_what_needs_them(seed):
+    luck = Random(seed)
+    tasks = []
+    for at in range(9):
+        needs = [one.id for one in tasks if luck.random() < 0.25]
+        reads = [f"f{one}" for one in range(9) if luck.random() < 0.2]
+        tasks.append(task(f"T{at}", needs, [f"f{at}"], reads))
+    luck.shuffle(tasks)
+    for one in tasks:
+        written = {other.outputs[0]: other.id for other in tasks if other is not one}
+        before = {written[path] for path in one.inputs if path in written}
+        expected = {
+            other for other in before - {*one.depends_on} if one.id not in needs_of(tasks, other)
+        }
+        assert {*behind_whom(tasks, [one.id])[one.id]} == {*one.depends_on} | expected
+        for id_, why in find_reached(tasks, [one.id]).items():
+            assert id_ not in needs_of(tasks, why.via)
