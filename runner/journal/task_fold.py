@@ -170,7 +170,15 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
     # DONE again by the evidence of before: what was said of its worth goes on with it.
     if event.source == events.REJECTION:
         return adopted._replace(unproven=task.unproven, waived=task.waived)
-    return adopted._replace(tree="", coverage=None, patterns=())
+    if event.spec is None or event.spec != task.spec:
+        return adopted._replace(tree="", coverage=None, patterns=())
+    adopted = adopted._replace(waived=task.waived)  # which says itself of which bytes it is
+    if not event.verified or event.commit != task.commit or event.proofs:
+        return adopted._replace(tree="", coverage=None, patterns=())
+    # The very commit under the very digests: a word by itself takes no proof away.
+    return adopted._replace(
+        proofs=task.proofs, proven=task.proven, unproven=event.unproven or task.unproven
+    )
 
 
 def _over(

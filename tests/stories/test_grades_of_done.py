@@ -253,6 +253,25 @@ def test_a_fence_that_was_almost_a_file_is_named_before_anything_runs(workplace)
     assert ended.err.index("TASK-001 has no implementer") < ended.err.index("TASK-002 started")
 
 
+def test_an_edit_that_is_taken_back_takes_no_proof_away(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
+        a_task("TASK-002", blocks={"e.py": "E = 1\n"}, fields=["Proof: none — a toy"]),
+    )
+    assert workplace.run().code == 0
+    was, evidence = grades(workplace), workplace.runner("evidence", "TASK-001").out
+    plan = workplace.read("TASK-GRAPH.md")
+    for id_ in was:
+        workplace.edit_plan(f"## {id_}: Work", f"## {id_}: Other work")
+    assert workplace.run().code == 3
+    assert set(workplace.statuses.values()) == {"STALE"}
+    workplace.write({"TASK-GRAPH.md": plan})
+    assert workplace.run().code == 0
+    assert grades(workplace) == was
+    assert "proven by the runner: TC-001" in workplace.runner("evidence", "TASK-001").out
+    assert evidence.partition("Proofs")[2] in workplace.runner("evidence", "TASK-001").out
+
+
 # --- waivers --------------------------------------------------------------------------
 
 
@@ -288,6 +307,32 @@ def test_a_waiver_ends_with_what_is_asked_for(unproven):
     assert waive(unproven).code == 0
     unproven.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
     assert unproven.runner("list", "--json").document["tasks"][0]["grade"] is None
+
+
+def test_a_waiver_is_there_again_once_the_words_are(unproven):
+    assert waive(unproven).code == 0
+    plan = unproven.read("TASK-GRAPH.md")
+    unproven.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
+    assert unproven.run().code == 3
+    unproven.write({"TASK-GRAPH.md": plan})
+    assert unproven.run().code == 0
+    assert grades(unproven)["TASK-001"] == ("waived", None, "tried by hand")
+
+
+def test_a_waiver_goes_on_in_the_commit_that_a_person_makes(workplace):
+    workplace.write({"runner.toml": 'commit = "manual"\n'})
+    workplace.plan(
+        a_task("TASK-001", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-002", blocks={"e.py": "E = 1\n"}, fields=["Proof: none — a toy"]),
+    )
+    assert workplace.run().code == 0
+    assert waive(workplace).code == 0
+    was = grades(workplace)
+    workplace.git("add", "-A")
+    workplace.git("commit", "-q", "-m", "all of it")
+    assert workplace.run().code == 0
+    assert workplace.happened("task.adopted")
+    assert grades(workplace) == was
 
 
 @pytest.mark.parametrize(

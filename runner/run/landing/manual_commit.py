@@ -192,6 +192,7 @@ def _make_adopted(known: TaskState, commit: str) -> TaskAdopted:
         source="commit",
         note="committed by a person",
         proofs=tuple(known.proofs),
+        unproven=known.unproven,
     )
 
 
