@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from runner.errors import RunnerError
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
@@ -67,7 +67,7 @@ def read_lines(
     except FileNotFoundError:
         return
     with file:
-        file.seek(place.offset)
+        place = _begin(file, place)
         for line in file:
             try:
                 record = decode(line, wanted=wanted)
@@ -78,8 +78,9 @@ def read_lines(
             except BadRecordError as error:
                 # Appends come one after the other, so a crash tears the last line and no other. A
                 # torn line with something behind it was damaged by somebody else, and what it said
-                # may matter.
-                if file.read(1):
+                # may matter. One without a line end was the last when it was read: what is behind
+                # it by now is its own rest, of a write that went on.
+                if line.endswith(b"\n") and file.read(1):
                     raise damage(path, place, str(error)) from error
                 return
             # Each line's sum is right if whole lines are taken out or come twice, as a merge of
@@ -89,6 +90,17 @@ def read_lines(
                 place.offset + len(line), place.line + 1 if place.line >= 0 else -1, record.seq
             )
             yield line, record, place
+
+
+def _begin(file: BinaryIO, place: Place) -> Place:
+    """Go to a place; behind a line end that its record did not have yet when it was read."""
+    if place.offset:
+        file.seek(place.offset - 1)
+        last, ends = file.read(1), file.read(1)
+        if last != b"\n" and ends == b"\n":
+            return place._replace(offset=place.offset + 1)
+    file.seek(place.offset)
+    return place
 
 
 def _check_order(path: Path, place: Place, record: Record) -> None:

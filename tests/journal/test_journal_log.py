@@ -9,10 +9,11 @@ from journal_story import whole_story
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.journal import read_journal as read_journal_module
 from runner.journal.codec import encode
 from runner.journal.events import RunStuck, TaskDone, TaskReopened
 from runner.journal.log import Journal
-from runner.journal.read_journal import read_journal
+from runner.journal.read_journal import read_journal, read_places
 from runner.journal.state import fold
 
 
@@ -134,6 +135,32 @@ def test_two_bad_lines_at_the_end_are_damage_not_a_torn_write(path):
     path.write_bytes(content)
     with pytest.raises(RunnerError, match="line 2, at byte"):
         Journal.open(path)
+
+
+def test_a_line_that_is_being_written_while_it_is_read_is_no_damage(path, monkeypatch):
+    lines = write_story(path, 3)
+    path.write_bytes(b"".join(lines[:2]) + lines[2][:40])
+    weigh = read_journal_module.decode
+
+    def goes_on(line, **wanted):
+        if not line.endswith(b"\n"):
+            path.write_bytes(b"".join(lines))  # the same file: the rest of the write has come
+        return weigh(line, **wanted)
+
+    monkeypatch.setattr(read_journal_module, "decode", goes_on)
+    assert len(list(read_journal(path))) == 2
+    assert len(list(read_journal(path))) == 3
+
+
+def test_who_read_the_last_record_before_its_line_end_goes_on_behind_it(path):
+    lines = write_story(path, 3)
+    path.write_bytes(b"".join(lines).removesuffix(b"\n"))
+    *_, (last, place) = read_places(path)
+    assert last.seq == 3
+    assert list(read_journal(path, place)) == []
+    with Journal.open(path) as journal:
+        added = journal.append(RunStuck(waiting=()))
+    assert list(read_journal(path, place)) == [added]
 
 
 def test_a_missing_and_a_doubled_record_are_noticed(path):
