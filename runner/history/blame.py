@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
@@ -91,17 +92,14 @@ def stretches(
     """Lines put together by their source; `changes_of(commit, task)` gives a task's notes."""
     told = read_told(repository, (line.commit for line in lines if line.commit))
     sources = {commit: _source(one, changes_of) for commit, one in told.items()}
-    found: list[Stretch] = []
-    for line in lines:
-        source = sources.get(line.commit, Source("uncommitted"))
-        last = found[-1] if found else None
-        if last and (last.source, last.restored) == (source, line.restored):
-            found[-1] = replace(last, last=line.number, lines=(*last.lines, line.text))
-        else:
-            found.append(
-                Stretch(line.number, line.number, source, line.author, line.restored, (line.text,))
-            )
-    return tuple(found)
+    nobody = Source("uncommitted")
+    alike = groupby(lines, lambda line: (sources.get(line.commit, nobody), line.restored))
+    return tuple(_stretch(source, list(some)) for (source, _), some in alike)
+
+
+def _stretch(source: Source, lines: Sequence[Line]) -> Stretch:
+    first, texts = lines[0], tuple(line.text for line in lines)
+    return Stretch(first.number, lines[-1].number, source, first.author, first.restored, texts)
 
 
 def _source(told: Told, changes_of: Callable[[str, str], tuple[str, ...]]) -> Source:

@@ -1,8 +1,11 @@
 """Who wrote a line, as a person asks for it."""
 
 import pytest
+from growth import grows_as_its_input
 from history_build import cloned, commit_of
 from workplace import a_task
+
+from runner.history.blame import Line, stretches
 
 
 def test_every_stretch_of_a_file_names_its_task_and_attempt(shop):
@@ -81,3 +84,13 @@ def test_a_repositorys_own_programs_are_not_run(shop, tmp_path):
     shop.write({".gitattributes": "*.txt diff=bad filter=bad\n"})
     assert shop.runner("blame", "a.txt").code == 0
     assert not mark.exists()
+
+
+def test_a_long_file_of_one_source_is_one_stretch_and_costs_its_lines():
+    def make(size):
+        lines = [Line(at, "x", "", at, "a.txt") for at in range(1, size + 1)]
+        return lambda: stretches(None, lines, lambda _commit, _task: ())
+
+    (one,) = make(3)()
+    assert (one.first, one.last, one.lines) == (1, 3, ("x", "x", "x"))
+    assert grows_as_its_input(make, 4_000)
