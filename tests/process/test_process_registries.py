@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +165,38 @@ def test_much_goes_both_ways_at_once_and_an_end_is_passed_on():
         assert client.getresponse().read() == mass
         client.close()
         assert server.received == mass
+
+
+def test_who_says_something_while_it_is_slow_to_read_is_heard():
+    mass, heard = bytes(32 << 20), []
+
+    def serve() -> None:
+        server, _ = listener.accept()
+        with server:
+            server.sendall(mass)
+            while chunk := server.recv(65536):
+                heard.append(chunk)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        name = f"localhost:{listener.getsockname()[1]}"
+        serving = threading.Thread(target=serve)
+        with opened(Registries.of([name])) as door:
+            serving.start()
+            connection, said = door.tunnel(name)
+            said = said.partition(b"\r\n\r\n")[2]
+            with connection:
+                time.sleep(0.3)  # until no end takes any more
+                for _ in range(200):
+                    connection.sendall(b"window update")
+                    time.sleep(0.002)
+                while len(said) < len(mass):
+                    chunk = connection.recv(65536)
+                    assert chunk, len(said)
+                    said += chunk
+                connection.shutdown(socket.SHUT_WR)
+                serving.join()
+    assert said == mass
+    assert b"".join(heard) == b"window update" * 200
 
 
 @pytest.mark.parametrize("at_once", [True, False])

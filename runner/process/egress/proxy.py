@@ -225,7 +225,9 @@ class _Way:
     def move(self, ready: Mapping[int, int]) -> None:
         """Read, write, or pass the end on. Raises OSError where an end broke."""
         if self._held and self._sink.fileno() in ready:
-            self._held = self._held[self._sink.send(self._held) :]
+            # It may be ready for the other way alone, to be read from, and take nothing.
+            with suppress(BlockingIOError):
+                self._held = self._held[self._sink.send(self._held) :]
         elif not (self._held or self._ended) and self._source.fileno() in ready:
             try:
                 found = self._source.recv(_CHUNK)
