@@ -122,12 +122,14 @@ class InteractiveProcess:
         poll = select.poll()  # select() knows no descriptor above 1,023
         poll.register(descriptor, event)
         # In short pieces: an event of threads is no descriptor, so nothing wakes poll(2) when it is
-        # set.
-        while not poll.poll(_LOOK * 1000):
+        # set. Looked at before each piece: who never falls silent never lets poll(2) run out.
+        while True:
             if self._cancelled is not None and self._cancelled.is_set():
                 raise InteractiveProcessOver("was cancelled")
             if effects.monotonic() > until:
                 raise InteractiveProcessOver("did not answer in time")
+            if poll.poll(_LOOK * 1000):
+                return
 
     def _tidy(self) -> None:
         if self._group:

@@ -26,6 +26,10 @@ def called(params):
         time.sleep(60)
     if text == "stale":
         say({"id": 99, "result": {"content": [{"type": "text", "text": "not for you"}]}})
+    while text in ("spin", "chatter"):  # never silent, and never done
+        sys.stdout.write("|\b" if text == "spin" else "")
+        say({"method": "notifications/progress"}) if text == "chatter" else sys.stdout.flush()
+        time.sleep(0.02)
     if text == "die":
         os._exit(3)
     if text == "write":

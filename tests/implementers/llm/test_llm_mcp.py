@@ -1,4 +1,6 @@
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,26 @@ def test_what_a_server_fails_at_is_an_answer(served):
     assert served.answers[1].startswith('{"FOR_SERVER"')  # not an answer to something else
     assert served.answers[2] == "failed: the MCP server tiny did not answer in time"
     assert said.failure is None
+
+
+@pytest.mark.parametrize("how", ["spin", "chatter"])
+def test_who_goes_on_talking_has_not_answered(served, how):
+    served.again(seconds=0.8)
+    began = time.monotonic()
+    served.run([show(how)], "Done.")
+    assert served.answers == ["failed: the MCP server tiny did not answer in time"]
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("how", ["spin", "chatter"])
+def test_a_run_that_ends_does_not_wait_for_who_goes_on_talking(served, how):
+    cancelled = threading.Event()
+    served.set(cancelled=cancelled)
+    threading.Timer(1.5, cancelled.set).start()
+    began = time.monotonic()
+    said = served.run([show(how)], "Done.")
+    assert said.findings[0].message == "the model's session was cancelled"
+    assert time.monotonic() - began < 20
 
 
 def test_a_server_that_dies_takes_nothing_along(served):
