@@ -61,7 +61,8 @@ PATTERNS = "PATTERN_INDEX.md"
 
 
 _ORIGIN = regex(
-    r'^\s*\[remote "origin"\][^\[]*?^\s*url\s*=[^\n]*?(?P<name>[^\s/:"\\]+)/*"?\s*$', re.MULTILINE
+    r'^[ \t]*\[remote "origin"\][^\[]*?^[ \t]*url\s*=[^\n]*?(?P<name>[^\s/:"\\]+)/*"?\s*$',
+    re.MULTILINE,
 )
 """The last part of the address in a clone's configuration (git-config(1))."""
 

@@ -162,6 +162,21 @@ def test_only_the_command_line_catches_everything() -> None:
     assert [place for place in broad if not place.startswith(allowed)] == []
 
 
+def test_no_expression_looks_over_empty_lines_from_each_of_them() -> None:
+    """`^\\s*` does, for the square of their number; `^[ \\t]*` does not."""
+    blanks = re.compile(r"\^\\{1,2}s[*+]")
+    found = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in PRODUCT
+        if blanks.search(file.read_text())
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.Call | ast.Constant)
+        and blanks.search(said := ast.unparse(node))
+        and ("MULTILINE" in said if isinstance(node, ast.Call) else "(?m" in said)
+    ]
+    assert found == []
+
+
 def test_no_module_is_named_after_nothing() -> None:
     vague = {"utils", "helpers", "common", "misc", "manager", "handler", "service", "data", "info"}
     assert [file for file in PRODUCT if file.stem in vague] == []

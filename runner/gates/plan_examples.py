@@ -316,7 +316,7 @@ def _reached(name: str, every: Mapping[str, function_heads.Head]) -> str:
 def _brought(text: str) -> frozenset[str]:
     """The names that a file has from others, any of which may hold what is random."""
     lines = re.findall(
-        r"^\s*(?:from\s+\.?[\w.]*\s+)?(?:import\b[^\n]*(?:\n[^\n)}]*)*?[)}\n])"
+        r"^[ \t]*(?:from\s+\.?[\w.]*\s+)?(?:import\b[^\n]*(?:\n[^\n)}]*)*?[)}\n])"
         r"|\brequire\([^\n]*",
         text,
         re.MULTILINE,

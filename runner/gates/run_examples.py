@@ -51,8 +51,9 @@ _OUTSIDE = regex(
 )
 """Names of what differs from one call to the next, or from one machine to another."""
 _KEPT = regex(
-    r"^\s*(?:global|nonlocal)\s|^\w+(?:\s*:[^=\n]+)?\s*=\s*(?:\{\}|\[\]|(?:set|dict|list|defaultdict|deque"
-    r"|OrderedDict|Counter|Lock|RLock)\(|[A-Z]\w*\()"
+    r"^[ \t]*(?:global|nonlocal)\s"
+    r"|^\w+(?:\s*:[^=\n]+)?\s*=\s*(?:\{\}|\[\]|(?:set|dict|list|defaultdict|deque|OrderedDict"
+    r"|Counter|Lock|RLock)\(|[A-Z]\w*\()"
     r"|^(?:export\s+)?(?:let|var)\s|^(?:export\s+)?const\s+\w+\s*=\s*(?:new\b|\{\s*\}|\[\s*\])",
     re.MULTILINE,
 )

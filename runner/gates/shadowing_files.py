@@ -39,7 +39,7 @@ _PYTHON = regex(r"(?:python|pypy)[\d.]*\Z|py\.?test(?:-3)?\Z|coverage\Z|nosetest
 _COVERAGE = regex(r"\bcoverage\b|--cov\b")
 _ENDING = regex(r"(?:\.[\w-]+)*\.(?:py|pyc|so|pyd)\Z")
 _SETS = regex(r"(?P<name>PYTHONPATH|PATH)\+?=(?P<value>.*)", re.DOTALL)
-_SEARCHED = regex(r"^\s*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
+_SEARCHED = regex(r"^[ \t]*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
 _CONFIGURATIONS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _LINK = 0o120000
@@ -93,7 +93,7 @@ def _make_finding(change: Change, bench: GateContext, tool: str) -> Finding:
 
 def _is_called(tool: str, bench: GateContext) -> bool:
     """Whether the project itself is that tool, by its metadata before the change."""
-    said = rf"^\s*name\s*=\s*[\"']?{re.escape(tool)}[\"']?\s*,?\s*$"
+    said = rf"^[ \t]*name\s*=\s*[\"']?{re.escape(tool)}[\"']?\s*,?\s*$"
     texts = ((bench.before(name) or b"").decode("utf-8", "replace") for name in _METADATA)
     return any(re.search(said, text, re.MULTILINE) for text in texts)
 

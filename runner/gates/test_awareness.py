@@ -46,7 +46,7 @@ _SUPPORT = regex(
 )
 """Files that are there for tests, although they are none."""
 _TOOL_FILE = regex(r"(?:\A|/)(?:[\w.-]+\.(?:config|setup)\.\w+|\.[\w.-]+|setup\.py)\Z")
-_PLUGIN = regex(rb"^\s*def pytest_\w+\(|^\s*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
+_PLUGIN = regex(rb"^[ \t]*def pytest_\w+\(|^[ \t]*@pytest\.(?:fixture|hookimpl)", re.MULTILINE)
 _SETS = (
     rb"(?:setenv|stubEnv)\(\s*['\"]%s['\"]|environ\[\s*['\"]%s['\"]\s*\]\s*="
     rb"|process\.env(?:\.%s\b|\[['\"]%s['\"]\])\s*=(?!=)|environ[^\n]{0,40}['\"]%s['\"]\s*[:,]"

@@ -28,11 +28,11 @@ _CHECKS = regex(
     r"\.(?:sh|bash|bats|mk)\Z|(?:\A|[/_.-])(?:tests?|checks?|verify|smoke|selftest|ci)(?=[/_.-])"
 )
 _HOLDS_CHECKS = regex(
-    rb"^\s*(?:async )?def test\w*\(|\bunittest\b|^\s*(?:import|from) pytest\b"
+    rb"^[ \t]*(?:async )?def test\w*\(|\bunittest\b|^[ \t]*(?:import|from) pytest\b"
     rb"|\bnode:(?:test|assert)\b|\brequire\(['\"]assert|^assert\b|\bdescribe\(|\b(?:it|test)\(['\"]|#\[test\]|testing\.T\b",
     re.MULTILINE,
 )
-_EXAMPLES = regex(rb"^\s*>>> ", re.MULTILINE)
+_EXAMPLES = regex(rb"^[ \t]*>>> ", re.MULTILINE)
 _RUNS_EXAMPLES = regex(r"\bdoctest\b|\bpy\.?test\b|\b(?:sybil|byexample)\b")
 _GLOBS = regex(r"--doctest-glob[= ]\s*['\"]?([^\s'\"]+)")
 _LARGEST = 500_000

@@ -12,6 +12,7 @@ import re
 import sys
 from base64 import urlsafe_b64encode
 from contextlib import suppress
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,8 +140,12 @@ def _pythons(
         if (root / name / _MARK).is_file() and may_use(name):
             yield root / name
     chosen = Path(_read(root / ".pdm-python").strip() or "/")
-    if chosen.parent.name == "bin" and (chosen.parent.parent / _MARK).is_file():
-        yield chosen.parent.parent
+    place = chosen.parent.parent
+    if chosen.is_absolute() and chosen.parent.name == "bin" and (place / _MARK).is_file():
+        real, top = (Path(os.path.realpath(one)) for one in (chosen.parent, root))
+        # What lies in the repository may have come with it, whoever names it.
+        if not real.is_relative_to(top) or may_use(real.relative_to(top).as_posix()):
+            yield place
     project = _load_toml(root / "pyproject.toml")
     yield from _managed(environment, root, project)
 
@@ -150,7 +155,7 @@ def _managed(
 ) -> Iterator[Path]:
     tools, about = _table(project, "tool"), _table(project, "project")
     name = about.get("name") or _table(tools, "poetry").get("name")
-    if not isinstance(name, str) or "/" in name:
+    if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
         return
     home = Path(environment.get("HOME") or "/nonexistent")
     if "poetry" in tools or (root / "poetry.lock").is_file():
@@ -158,15 +163,15 @@ def _managed(
         # Rebuilt as poetry's EnvManager makes it (name, then the first 8 letters of the path's
         # digest): to ask poetry would start a tool, and this is read before anything is trusted.
         known = _UNFIT.sub("_", name.lower())[:_NAME_WIDTH]
-        yield from _marked(cache, f"{known}-{_short(os.path.realpath(root))}-py*")
+        yield from _marked(cache, f"{escape(known)}-{_short(os.path.realpath(root))}-py*")
     if "hatch" in tools or (root / "hatch.toml").is_file():
         store = home / ".local" / "share" / "hatch" / "env" / "virtual"
         # hatch takes the digest of the path as it is named, poetry of what it really is.
-        yield from _marked(store, f"{name}/{_short(str(root))}/{name}")
+        yield from _marked(store, f"{escape(name)}/{_short(str(root))}/{escape(name)}")
 
 
 def _short(path: str) -> str:
-    return urlsafe_b64encode(sha256(path.encode()).digest()).decode()[:8]
+    return urlsafe_b64encode(sha256(os.fsencode(path)).digest()).decode()[:8]
 
 
 def _marked(folder: Path, pattern: str) -> list[Path]:

@@ -55,9 +55,8 @@ def other_trees(
     apart = {path for path in found if not _is_in(shown, path) and not _is_in(path, shown)}
     if not apart:
         return ()
-    wanted = {
-        os.path.realpath(path) for path in (*find_needed_paths(shown, environ), *map(str, read))
-    }
+    named = (*find_needed_paths(shown, environ), *map(str, read))
+    wanted = {os.path.realpath(path) for path in named if "\0" not in path}  # which none can hold
     closed = sorted(path for path in apart if not any(_is_in(one, path) for one in wanted))
     outermost = [path for path in closed if not any(_is_in(path, o) for o in closed if o != path)]
     return tuple(outermost[:MOST])
@@ -182,14 +181,15 @@ _LARGEST = 1 << 20
 """Bytes of a file that is looked into."""
 _SEARCHED = ("LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH")
 _LINKING = (
-    # a file, and what in it names a folder elsewhere
-    ("go.work", r"(?m)^\s*(?:use\s+)?(\.{1,2}/[^\s()]+|/[^\s()]+)"),
+    # A file, and what in it names a folder elsewhere. Behind `^` only blanks of one line: `\s` goes
+    # on over all lines that are empty, from each of them anew.
+    ("go.work", r"(?m)^[^\S\n]*(?:use\s+)?(\.{1,2}/[^\s()]+|/[^\s()]+)"),
     ("go.mod", r"=>\s*(\.{1,2}/\S+|/\S+)"),
     ("package.json", r"\"(?:file|link|portal):([^\"]+)\""),
     ("pnpm-workspace.yaml", r"(\.\./[^\s'\"]+)"),
     ("Cargo.toml", r"\bpath\s*=\s*\"([^\"]+)\""),
     ("pyproject.toml", r"(?:\b(?:path|file)\s*=\s*\"|@ file://)([^\"\s]+)\""),
-    ("requirements.txt", r"(?m)^\s*(?:-e\s+|--editable[ =])?(?:file://)?((?:\.{1,2})?/\S+)"),
+    ("requirements.txt", r"(?m)^[^\S\n]*(?:-e\s+|--editable[ =])?(?:file://)?(\.{0,2}/\S+)"),
     (".cargo/config.toml", r"\"((?:\.{1,2})?/[^\"]+)\""),
 )
 

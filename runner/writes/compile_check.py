@@ -298,11 +298,11 @@ const both = [asModule, asScript, asSloppy];
 const ways = ending === '.mjs' ? [asModule] : ending === '.cjs' ? [asScript] : both;
 const wrong = ways.map((way) => way());
 if (wrong.some((one) => one === undefined)) say({});
-const isNewer = /^\s*(?:await\s+)?using\s+[\w$]+\s*=|^\s*@[\w$]|\bimport\s+(?:defer|source)\s/m;
+const isNewer = /^[ \t]*(?:(?:await\s+)?using\s+[\w$]+\s*=|@[\w$])|\bimport\s+(?:defer|source)\s/m;
 if (isNewer.test(text)) say({ note: 'its syntax is newer than this Node' });
 if (mayBeJsx) say({ note: 'no parser for JSX here' });
 if (translated(false)) say({ note: 'no parser here for what its package translates' });
-const esm = /^\s*(?:import|export)\b/m.test(text);
+const esm = /^[ \t]*(?:import|export)\b/m.test(text);
 say(esm || wrong.length === 1 ? wrong[0] : wrong[1]);
 """
 

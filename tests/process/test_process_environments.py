@@ -102,6 +102,37 @@ def test_pdm_says_which_and_only_an_environment_is_believed(tmp_path):
     assert path_of(root) == []
 
 
+def test_what_pdm_says_is_no_way_around_what_may_not_be_used(tmp_path, monkeypatch):
+    mine = an_environment(tmp_path / "tools" / "python")
+    monkeypatch.chdir(tmp_path)
+    for said in (mine / "bin/python", "tools/python/bin/python", "./tools/python/bin/python"):
+        (tmp_path / ".pdm-python").write_text(f"{said}\n")
+        assert path_of(tmp_path, may_use=lambda name: name != "tools/python/bin") == []
+    (tmp_path / ".pdm-python").write_text(f"{mine}/bin/python\n")
+    assert path_of(tmp_path) == [str(mine / "bin")]
+
+
+@pytest.mark.parametrize("name", ["a**b", "**", "..", "", "[", "a?", r"\u0000"])
+@pytest.mark.parametrize("tool", ["poetry", "hatch"])
+def test_a_name_that_is_no_name_leads_nowhere(tmp_path, name, tool):
+    for store in (".cache/pypoetry/virtualenvs", ".local/share/hatch/env/virtual"):
+        (tmp_path / "home" / store).mkdir(parents=True)
+    table = f'[tool.poetry]\nname = "{name}"\n[tool.{tool}.x]\n'
+    (tmp_path / "pyproject.toml").write_text(table)
+    assert path_of(tmp_path, home=tmp_path / "home") == []
+
+
+def test_a_folder_whose_name_is_no_text_has_its_environment_too(tmp_path):
+    root, home = tmp_path / os.fsdecode(b"caf\xe9"), tmp_path / "home"
+    root.mkdir()
+    (root / "pyproject.toml").write_text('[project]\nname = "shop"\n[tool.poetry]\n')
+    store = home / ".cache" / "pypoetry" / "virtualenvs"
+    digest = hashlib.sha256(os.fsencode(root)).digest()
+    known = base64.urlsafe_b64encode(digest).decode()[:8]
+    mine = an_environment(store / f"shop-{known}-py3.12")
+    assert path_of(root, home=home) == [str(mine / "bin")]
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [

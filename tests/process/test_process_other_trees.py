@@ -171,6 +171,22 @@ def test_what_a_project_is_linked_to_is_never_hidden(tmp_path, home, link):
     assert hidden_from(shown, home) == {str(third)}
 
 
+@pytest.mark.parametrize("name", ["requirements.txt", "go.work", "go.mod", "pyproject.toml"])
+def test_a_clones_own_files_are_read_in_linear_time(tmp_path, home, name):
+    shown, other = a_tree(tmp_path / "code/shop"), a_tree(tmp_path / "code/other")
+    (shown / name).write_text("\n" * 16_000 + "x\n")
+    began = time.thread_time()
+    assert hidden_from(shown, home) == {str(other)}
+    assert time.thread_time() - began < 2
+
+
+def test_what_no_path_can_be_in_a_clones_files_is_passed_over(tmp_path, home):
+    shown, other = a_tree(tmp_path / "code/shop"), a_tree(tmp_path / "code/other")
+    (shown / "package.json").write_bytes(b'{"dependencies": {"a": "file:../\0", "b": "file:../x"}}')
+    (environment_at(shown / ".venv") / "a.pth").write_bytes(b"/a\0b\n")
+    assert hidden_from(shown, home) == {str(other)}
+
+
 @pytest.mark.parametrize(
     ("name", "below"),
     [

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _LOOKED_INTO = 30
 """Test files that are asked which framework they use."""
-_PYTEST = re.compile(rb"^\s*(?:import|from)\s+pytest\b", re.MULTILINE)
-_UNITTEST = re.compile(rb"^\s*(?:import|from)\s+unittest\b", re.MULTILINE)
+_PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
+_UNITTEST = re.compile(rb"^[ \t]*(?:import|from)\s+unittest\b", re.MULTILINE)
 _NODE_TEST = re.compile(rb"node:test")
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")

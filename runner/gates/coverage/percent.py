@@ -190,7 +190,7 @@ def _percent(part: int, of: int) -> float:
 
 _FOR_CHECKERS = r"^\s*if (?:typing\.)?TYPE_CHECKING:"
 _NO_BODY = r"^\s*(?:(?:(?:async )?def .*?)?\)(?:\s*->.*?)?:\s*)?\.\.\.\s*(?:#|$)"
-_SET = re.compile(r"^\s*TYPE_CHECKING\s*(?::[^=\n]+)?=(?!\s*False\s*$)", re.MULTILINE)
+_SET = re.compile(r"^[ \t]*TYPE_CHECKING\s*(?::[^=\n]+)?=(?!\s*False\s*$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,9 +299,9 @@ def _end_of(trial: CheckRun, path: str, *, patient: bool) -> Ends:
 
 _CLAIMED = re.compile(
     r"^(?:E\s+)?assert\b"
-    r"|^E?\s*(?:Uncaught )?(?:[\w.]+\.)?AssertionError\b"
-    r"|\bERR_ASSERTION\b|\bDID NOT (?:RAISE|WARN)\b|^\s*expect\((?:received|jest\.fn|element)"
-    r"|^\s*operator: |\bassertion\b.*\bfailed\b",
+    r"|^E?[ \t]*(?:Uncaught )?(?:[\w.]+\.)?AssertionError\b"
+    r"|\bERR_ASSERTION\b|\bDID NOT (?:RAISE|WARN)\b|^[ \t]*expect\((?:received|jest\.fn|element)"
+    r"|^[ \t]*operator: |\bassertion\b.*\bfailed\b",
     re.MULTILINE,
 )
 """How test tools say that a claim did not hold. A line of source that is shown is indented, and

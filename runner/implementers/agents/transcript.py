@@ -201,7 +201,7 @@ _ENDED_BY_SOMEBODY = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKI
 _EVENT = re.compile(r"[{\[]\s*(?:[\"{\]}]|$)")
 """How a line of JSON begins, a cut one too."""
 _BROKEN = re.compile(
-    r"^Traceback \(most recent call last\)|panicked at |^(?:Uncaught|Unhandled)|^\s+at node:"
+    r"^Traceback \(most recent call last\)|panicked at |^(?:Uncaught|Unhandled)|^[ \t]+at node:"
     r"|Segmentation fault|core dumped|^fatal error: ",
     re.MULTILINE,
 )

@@ -22,7 +22,7 @@ _INLINE = re.compile(r"\b(crate|self|super|[a-z_]\w*)((?:::\w+)+)")
 _EXTERN = re.compile(r"\bextern\s+crate\s+(\w+)")
 _INCLUDED = re.compile(r'\binclude(?:_str|_bytes)?!\s*\(\s*(?:concat!\([^"]*)?"([^"]+)"')
 _TEXT = re.compile(r'"((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})"')
-_CRATE_NAME = re.compile(r'^\s*name\s*=\s*"([^"]+)"', re.MULTILINE)
+_CRATE_NAME = re.compile(r'^[ \t]*name\s*=\s*"([^"]+)"', re.MULTILINE)
 _ENTRIES = ("src/lib", "src/main")
 
 
