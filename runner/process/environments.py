@@ -42,7 +42,9 @@ _VERSION = regex(r"[0-9][0-9A-Za-z.+_-]*")
 def find_shared_folders(root: Path) -> tuple[str, ...]:
     """Installed environments of the repository, which commands need and no task may change."""
     found = [name for name in IN_REPOSITORY if (root / name / _MARK).is_file()]
-    return (*found, *([MODULES] if (root / MODULES).is_dir() else ()))
+    # A clone may hold a link of this name, to a folder of keys: what is shared is called so itself.
+    modules = Path(os.path.realpath(root / MODULES))
+    return (*found, *([MODULES] if modules.name == MODULES and modules.is_dir() else ()))
 
 
 def with_own_tools(

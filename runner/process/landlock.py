@@ -28,7 +28,7 @@ from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
-from runner.process.mounts import alternates, files_below, find_hidden_folders, real
+from runner.process.mounts import files_below, find_hidden_folders, object_folders, real
 from runner.process.other_trees import other_trees
 from runner.process.own_folder import inner_environment, own_folder, take_away
 from runner.process.seccomp import Sockets
@@ -163,8 +163,7 @@ class Landlock:
         yield str(place.tree), _READ if command.reads_only else _EVERYTHING
         yield from ((str(path), _EVERYTHING) for path in (place.box, own))
         shares = (shown / name for name in place.shares)
-        objects = (place.objects, *alternates(place.objects)) if place.objects else ()
-        yield from ((str(real(path)), _READ) for path in (*shares, *objects))
+        yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         yield from _of_the_machine(where, str(shown), self.read)
         if command.network is not Network.NO:

@@ -128,10 +128,10 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
         options += ["--ro-bind", there, str(shown / name)]
         for cache in caches(Path(there)):
             options += ["--tmpfs", str(shown / name / cache)]
-    if place.objects:
+    if folders := object_folders(place):
         # Read-only: what is written there would be in the person's own repository.
-        options += ["--ro-bind", str(place.objects), _OBJECTS]
-        options += _bind("--ro-bind", alternates(place.objects))
+        options += ["--ro-bind", str(folders[0]), _OBJECTS]
+        options += _bind("--ro-bind", folders[1:])
     return (*options, "--bind", str(place.box), str(place.box))
 
 
@@ -155,7 +155,20 @@ def caches(packages: Path) -> list[str]:
 
 def object_paths(place: Place) -> list[str]:
     """Where git finds the repository's objects inside."""
-    return [_OBJECTS, *map(str, alternates(place.objects) if place.objects else ())]
+    return [_OBJECTS, *map(str, object_folders(place)[1:])]
+
+
+def object_folders(place: Place) -> list[Path]:
+    """The repository's objects, then those that it borrows; none where a link leads elsewhere."""
+    if place.objects is None or not _is_called_objects(real(place.objects)):
+        return []
+    return [place.objects, *alternates(place.objects)]
+
+
+def _is_called_objects(folder: Path) -> bool:
+    # `.git` comes with a clone that is unpacked: in the place of objects it could name a folder of
+    # keys. Git itself gives a folder of objects no other name (gitrepository-layout(5)).
+    return folder.name == "objects" and folder.is_dir()
 
 
 def real(path: Path) -> Path:
@@ -184,11 +197,11 @@ def alternates(objects: Path) -> list[Path]:
 def _borrowed(objects: Path) -> list[Path]:
     """What one folder borrows (gitrepository-layout(5))."""
     try:
-        lines = (objects / "info" / "alternates").read_text("utf-8", "replace").splitlines()
+        lines = os.fsdecode((objects / "info" / "alternates").read_bytes()).splitlines()
     except OSError:
         return []
-    paths = (real(objects / line) for line in lines if line and not line.startswith("#"))
-    return [path for path in paths if path.is_dir()]
+    named = (line for line in lines if line and not line.startswith("#") and "\0" not in line)
+    return [path for line in named if _is_called_objects(path := real(objects / line))]
 
 
 def _spellings(path: Path) -> set[Path]:

@@ -24,7 +24,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process.base import Command, Place, Prepared, command_environment
 from runner.process.limits import ulimits
-from runner.process.mounts import alternates, find_hidden_folders, real
+from runner.process.mounts import find_hidden_folders, object_folders, real
 from runner.process.other_trees import other_trees
 from runner.process.own_folder import inner_environment, own_folder, take_away
 from runner.process.tools import NAMES, capture, tool_paths
@@ -120,8 +120,7 @@ def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> s
     denied = [*_CLOSED, *other_trees(shown, where, read)]
     asked = {str(real(path)) for path in read}
     shares = {str(real(place.shown / name)) for name in place.shares}
-    objects = (place.objects, *alternates(place.objects)) if place.objects else ()
-    borrowed = {str(real(path)) for path in objects}
+    borrowed = {str(real(path)) for path in object_folders(place)}
     tree, box = str(real(place.tree)), str(real(place.box))
     written = [box, str(real(own)), *([] if command.reads_only else [tree])]
     seen = [*_SYSTEM, *sorted(tools | asked | shares | borrowed), tree, box, str(real(own))]

@@ -370,14 +370,25 @@ class Repository:
         return found
 
     def ignore_rules(self) -> bytes:
-        """The person's own ignore rules for this repository, beside those the tree holds."""
-        named = self.configuration().value("core.excludesfile")
-        default = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git/ignore"
-        files = (
-            Path(named).expanduser() if named else default,
-            self.folders.common / "info" / "exclude",
-        )
+        """The person's own ignore rules for this repository, beside those the tree holds.
+
+        Commands see them in scratch trees: of what a clone's own `.git` names, or links to, only
+        what lies in the repository is read.
+        """
+        said = self.configuration()
+        own, named = (said.value("core.excludesfile", own=only) for only in (True, False))
+        default = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
+        mine = self.folders.top / os.path.expanduser(own or f"{default}/git/ignore")  # noqa: PTH111
+        theirs = self.folders.top / os.path.expanduser(named or "")  # noqa: PTH111 - it never raises
+        is_theirs = named != own and self._holds(theirs)
+        exclude = self.folders.common / "info" / "exclude"
+        files = (theirs if is_theirs else mine, *([exclude] if self._holds(exclude) else []))
         return b"\n".join(path.read_bytes() for path in files if path.is_file())
+
+    def _holds(self, path: Path) -> bool:
+        """Whether a file is there, in the work tree or in git's folder, wherever links lead."""
+        real, places = Path(os.path.realpath(path)), (self.folders.top, self.folders.common)
+        return real.is_file() and any(real.is_relative_to(place) for place in places)
 
 
 def _parents(commit: bytes) -> tuple[str, ...]:

@@ -63,6 +63,17 @@ def test_what_may_not_be_used_is_left(tmp_path):
     ]
 
 
+def test_a_link_in_the_place_of_packages_shares_nothing_else(tmp_path):
+    root, private = tmp_path / "shop", tmp_path / "private"
+    for folder in (root, private, tmp_path / "whole" / "node_modules"):
+        folder.mkdir(parents=True)
+    (root / "node_modules").symlink_to(private)
+    assert find_shared_folders(root) == ()
+    (root / "node_modules").unlink()
+    (root / "node_modules").symlink_to("../whole/node_modules")
+    assert find_shared_folders(root) == ("node_modules",)
+
+
 def test_packages_of_node_come_after_python(tmp_path):
     an_environment(tmp_path / ".venv")
     (tmp_path / "node_modules" / ".bin").mkdir(parents=True)

@@ -173,6 +173,21 @@ def test_objects_that_are_borrowed_in_turn_are_there_as_git_follows_them(walled,
     assert bench.says(f"cat {folders[5]}/some") == "borrowed"
 
 
+@pytest.mark.parametrize("how", ["borrowed", "a link"])
+def test_what_a_clone_calls_its_objects_shows_nothing_else(walled, tmp_path, how):
+    private, objects = tmp_path / "private", tmp_path / "clone" / ".git" / "objects"
+    private.mkdir()
+    (private / "key").write_text("a person's own")
+    objects.parent.mkdir(parents=True)
+    if how == "a link":
+        objects.symlink_to(private)
+    else:
+        (objects / "info").mkdir(parents=True)
+        (objects / "info" / "alternates").write_text(f"{private}\n")
+    bench = walled.at(replace(walled.place, objects=objects))
+    assert bench.says(f"cat {private}/key /tmp/.objects/key 2>/dev/null; echo end") == "end\n"
+
+
 # --- what is out of reach --------------------------------------------------------------
 
 

@@ -139,6 +139,31 @@ def test_a_scratch_tree_runs_nothing_and_holds_the_bytes_git_stores(tmp_path):
     assert ran(tmp_path) == []
 
 
+@pytest.mark.parametrize("how", ["a setting", "a link"])
+def test_no_file_of_the_person_comes_into_a_scratch_tree_as_rules_of_ignoring(tmp_path, home, how):
+    real = a_repository(tmp_path / "real", {"a": "1", "ours": "*.mine\n"})
+    private = home / "key"
+    write(home, {"key": "PRIVATE\n", "config/git/ignore": "*.swp\n"})
+    if how == "a setting":
+        git(real, "config", "core.excludesFile", str(private))
+    else:
+        (real / ".git/info/exclude").unlink(missing_ok=True)
+        (real / ".git/info/exclude").symlink_to(private)
+    with Repository.open(real) as repo:
+        scratch = Scratch.open(tmp_path / "slot", repo.lender())
+        scratch.reset(repo.head().commit)
+    assert b"PRIVATE" not in (scratch.tree_folder / ".git/info/exclude").read_bytes()
+    write(scratch.project, {"a.swp": "", "b": ""})
+    assert [change.path for change in scratch.changes()] == ["b"]
+
+    git(real, "config", "core.excludesFile", "ours")  # of the repository itself
+    with Repository.open(real) as repo:
+        assert b"*.mine" in repo.ignore_rules()
+    git(real, "config", "core.excludesFile", "~nobody-of-this-name/x")
+    with Repository.open(real) as repo:
+        assert b"*.swp" in repo.ignore_rules()
+
+
 @pytest.mark.parametrize("inside", [".git/config", ".git/info/attributes"])
 def test_programs_an_agent_configures_in_its_tree_do_not_run(tmp_path, inside):
     real = a_repository(tmp_path / "real", {"a.txt": "1\n"})
