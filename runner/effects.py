@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -145,6 +146,46 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
         return
     step("mkdir", path)
     path.mkdir(mode=mode, parents=True, exist_ok=True)
+
+
+def remove_tree(top: Path | bytes, go_on: Callable[[], object] = bool) -> None:
+    """Remove a folder however deep, following no link; whoever asks for it says so by `step`.
+
+    Inner folders are moved up beside `top` first, so that no path grows too long and nothing
+    recurses. `go_on` is called before each removal and may raise. Raises OSError where something
+    resists.
+    """
+    pending = [os.fsencode(top)]
+    beside, number = pending[0], 0
+    while pending:
+        folder = pending.pop()
+        for entry in list_folder(folder):
+            go_on()
+            if entry.is_dir(follow_symlinks=False):
+                unlock(entry.path)
+                number += 1
+                moved = b"%b.%d.%d" % (beside, os.getpid(), number)
+                os.rename(entry.path, moved)  # noqa: PTH104 - names are bytes, as git has them
+                pending.append(moved)
+            else:
+                os.unlink(entry.path)  # noqa: PTH108 - likewise
+        os.rmdir(folder)  # noqa: PTH106 - likewise
+
+
+def list_folder(folder: bytes) -> list[os.DirEntry[bytes]]:
+    """What is in a folder, which its owner may change from now on."""
+    unlock(folder)
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def unlock(folder: bytes) -> None:
+    """Let the owner of a folder do with it what they like."""
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        # rmdir and unlink need write and search on the folder and nothing of the file: caches of Go
+        # are read-only for their owner, too.
+        os.chmod(folder, mode | stat.S_IRWXU)  # noqa: PTH101 - likewise
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +50,7 @@ def write_module(place: Place) -> Path:
         effects.unlink(folder / _COMPILED)
     elif (folder / _COMPILED).exists():  # it would run instead of what we wrote
         effects.step("rmtree", folder / _COMPILED)
-        shutil.rmtree(folder / _COMPILED)
+        effects.remove_tree(folder / _COMPILED)
     return folder
 
 

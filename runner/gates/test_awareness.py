@@ -6,7 +6,6 @@ it makes every proof one of another program. Whoever means it says so in the pla
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -20,6 +19,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
+from runner.repo.tree_files import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,7 +273,7 @@ def find_tests(bench: GateContext) -> Iterator[tuple[str, bytes]]:
     """The tests of the proposal with what they hold: those of the first files of the tree."""
     root = bench.place.project
     seen = 0
-    for where, folders, files in os.walk(root):
+    for where, folders, files in walk(str(root)):
         folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
         for file in sorted(files):
             path = (Path(where) / file).relative_to(root).as_posix()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -242,4 +241,5 @@ def _papers(brief: Brief, bench: ImplementerContext) -> Iterator[_Papers]:
         yield papers
     finally:
         effects.step("rmtree", folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # what resists is in nobody's way
+            effects.remove_tree(folder)

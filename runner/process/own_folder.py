@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -31,7 +31,8 @@ def own_folder(place: Place) -> Path:
 def take_away(own: Path) -> None:
     """Remove it, when nothing of the command is alive."""
     effects.step("remove", own)
-    shutil.rmtree(own, ignore_errors=True)
+    with suppress(OSError):  # what resists goes with the slot
+        effects.remove_tree(own)
 
 
 def inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:

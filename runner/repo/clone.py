@@ -19,6 +19,7 @@ from runner.repo.foreign_address import clone_address, find_branches, update_mir
 from runner.repo.git import StoppedError
 from runner.repo.push import address_of, lay_apart
 from runner.repo.remote import Move, OwnGit, Remote, Swap
+from runner.repo.tree_files import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -294,7 +295,7 @@ def find_lack(*folders: Path, is_written: bool = False) -> OSError | None:
 def measure_folder(folder: Path) -> int:
     """Bytes of all files in it; what goes away meanwhile has none."""
     total = 0
-    for at, _, names in os.walk(folder):
+    for at, _, names in walk(str(folder)):
         for name in names:
             with suppress(FileNotFoundError):
                 total += os.lstat(os.path.join(at, name)).st_size  # noqa: PTH118 - text

@@ -121,16 +121,22 @@ class Objects:
         return _tree_said(content) if kind == "commit" else commit
 
     def find_differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
-        """The files that differ between two commits or trees; only folders that do are read."""
-        before, after = (self.entries(tree) if tree else {} for tree in (old, new))
-        for name in sorted(before.keys() | after.keys()):
-            one, other = before.get(name), after.get(name)
-            if one == other:
-                continue
-            for path, was, now in self.find_differing(_folder(one), _folder(other)):
-                yield b"%b/%b" % (name, path), was, now
-            if _file(one) or _file(other):
-                yield name, _file(one), _file(other)
+        """The files that differ between two commits or trees; only folders that do are read.
+
+        Folder by folder, in no order: a clone may hold some thousand within each other.
+        """
+        pending: list[tuple[bytes, str | None, str | None]] = [(b"", old, new)]
+        while pending:
+            above, *trees = pending.pop()
+            before, after = (self.entries(tree) if tree else {} for tree in trees)
+            for name in before.keys() | after.keys():
+                one, other = before.get(name), after.get(name)
+                if one == other:
+                    continue
+                if _file(one) or _file(other):
+                    yield above + name, _file(one), _file(other)
+                if _folder(one) or _folder(other):
+                    pending.append((b"%b%b/" % (above, name), _folder(one), _folder(other)))
 
     def with_files(
         self, tree: str | None, files: Mapping[str, TreeEntry | None], *, written: bool = True

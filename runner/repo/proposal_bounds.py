@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MEGABYTE = 1 << 20
 _SHOWN = 200
 """Characters of a path too long to be opened."""
+_DEEPEST = 500
+"""Folders around a file that is taken up at all; the rules of paths let pass far fewer."""
 # dir.c, `warning_errno(_("could not open directory '%s'"), ...)`; git ends with 0 all the same, and
 # cuts the line where it is longer than 4 kB
 _UNOPENED = regex(r"could not open directory '([^'\n]*)")
@@ -74,6 +76,10 @@ class Bounds:
             )
         total, top = 0, os.fsencode(tree)
         for path in paths:
+            if path.count(b"/") > _DEEPEST:
+                short = _shorten(inside(text(path)))
+                why = f"{short} is deeper than {_DEEPEST} folders"
+                raise ProposalError(short, why, "leave no such folder")
             size = _size(os.path.join(top, path))  # noqa: PTH118 - names are bytes, as git has them
             total += size
             if size > self.file_size:
@@ -107,13 +113,17 @@ def _find_differing(
         answer = plain.ask(*_CHANGED, seconds=seconds)
     if closed := _UNOPENED.search(answer.said):
         shown = inside(closed[1].rstrip("/"))
-        short = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+        short = _shorten(shown)
         raise ProposalError(
             short,
             f"{short} cannot be opened: it is too deep, or closed",
             "leave no folder that git cannot look into",
         )
     return list(dict.fromkeys(path for path in answer.out.split(b"\0") if path))
+
+
+def _shorten(shown: str) -> str:
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def _size(path: bytes) -> int:

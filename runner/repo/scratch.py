@@ -35,7 +35,6 @@ from runner.repo.tree_files import (
     make_readable,
     put,
     remove_odd_files,
-    remove_tree,
     signature,
     sweep,
 )
@@ -244,7 +243,7 @@ class Scratch:
                 folder.rename(self.slot / f"aside-{effects.new_id()}")
         for old in self.slot.glob("aside-*"):
             try:
-                remove_tree(os.fsencode(old)) if not old.is_symlink() else old.unlink()
+                effects.remove_tree(old) if not old.is_symlink() else old.unlink()
             except OSError:
                 continue
 

@@ -5,7 +5,7 @@ Put bytes at paths of a tree, following no link on the way.
 What a tree looks like to `stat`: the quick answer to whether anybody has written to it.
 """
 
-# ruff: noqa: PTH101, PTH104, PTH106, PTH108, PTH118 - names are bytes, as git has them
+# ruff: noqa: PTH101, PTH108, PTH114, PTH118 - names are bytes, as git has them
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, AnyStr, TypeAlias
 
 from runner import effects
 from runner.errors import RunnerError
@@ -30,14 +30,7 @@ if TYPE_CHECKING:
     from runner.repo.trees import Prefix
 
 
-_OWNER = stat.S_IRWXU
-
-
-def _goes_on() -> None:
-    pass
-
-
-def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None] = _goes_on) -> None:
+def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> None:
     """Remove everything below `tree` that is not in `keep` or a folder above one of those.
 
     Follows no link. `go_on` is called before each removal and may raise. Raises OSError where
@@ -47,7 +40,7 @@ def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None] = _goes
     pending = [(os.fsencode(tree), b"")]
     while pending:
         folder, below = pending.pop()
-        for entry in _entries(folder):
+        for entry in effects.list_folder(folder):
             path = below + entry.name
             if not entry.is_dir(follow_symlinks=False):
                 if path not in keep:
@@ -56,7 +49,7 @@ def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None] = _goes
             elif path in folders:
                 pending.append((entry.path, path + b"/"))
             else:
-                remove_tree(entry.path, go_on)
+                effects.remove_tree(entry.path, go_on)
 
 
 def parents(paths: Collection[bytes]) -> set[bytes]:
@@ -70,32 +63,9 @@ def parents(paths: Collection[bytes]) -> set[bytes]:
     return found
 
 
-def remove_tree(top: bytes, go_on: Callable[[], None] = _goes_on) -> None:
-    """Remove a folder however deep, following no link.
-
-    Inner folders are moved up beside `top` first, so that no path grows too long and nothing
-    recurses. Raises OSError where something resists.
-    """
-    pending = [top]
-    number = 0
-    while pending:
-        folder = pending.pop()
-        for entry in _entries(folder):
-            go_on()
-            if entry.is_dir(follow_symlinks=False):
-                _unlock(entry.path)
-                number += 1
-                moved = b"%b.%d.%d" % (top, os.getpid(), number)
-                os.rename(entry.path, moved)
-                pending.append(moved)
-            else:
-                os.unlink(entry.path)
-        os.rmdir(folder)
-
-
 def remove_odd_files(tree: Path) -> None:
     """Remove pipes, sockets and devices below a folder: git would wait on them for ever."""
-    for folder, _, names in os.walk(os.fsencode(tree)):
+    for folder, _, names in walk(os.fsencode(tree)):
         for name in names:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
@@ -105,30 +75,35 @@ def remove_odd_files(tree: Path) -> None:
 
 def make_readable(tree: Path) -> None:
     """Let the owner read every file and folder below a folder; links are not followed."""
-    for folder, _, names in os.walk(os.fsencode(tree)):
+    for folder, _, names in walk(os.fsencode(tree)):
         for name in names:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
             if stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
                 os.chmod(path, stat.S_IMODE(mode) | stat.S_IRUSR)
         with suppress(OSError):  # a path too long to be opened: whoever asks git hears of it
-            for entry in _entries(folder):
+            for entry in effects.list_folder(folder):
                 if entry.is_dir(follow_symlinks=False):
-                    _unlock(entry.path)
+                    effects.unlock(entry.path)
 
 
-def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
-    _unlock(folder)
-    with os.scandir(folder) as entries:
-        return list(entries)
+def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
+    """Folders with the names of the folders and of all else in them, from the top down.
 
-
-def _unlock(folder: bytes) -> None:
-    mode = stat.S_IMODE(os.lstat(folder).st_mode)
-    if mode & _OWNER != _OWNER:
-        # rmdir and unlink need write and search on the folder and nothing of the file: caches of Go
-        # are read-only for their owner, too.
-        os.chmod(folder, mode | _OWNER)
+    As os.walk, which before Python 3.12 calls itself for every level: a thousand of them, which
+    any command makes, end it with RecursionError.
+    """
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        folders: list[AnyStr] = []
+        others: list[AnyStr] = []
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                (folders if entry.is_dir() else others).append(entry.name)
+            yield folder, folders, others
+            below = (os.path.join(folder, name) for name in reversed(folders))
+            pending += [path for path in below if not os.path.islink(path)]
 
 
 # --- write files ----------------------------------------------------------------------
@@ -315,9 +290,11 @@ def _row(found: os.stat_result) -> _Row:
     return found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns
 
 
-def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            yield entry.path, entry.stat(follow_symlinks=False)
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(entry.path)
+def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
+    pending = [top]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                yield entry.path, entry.stat(follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)

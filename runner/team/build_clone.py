@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.own_command import end_orphan
 from runner.project import JOURNAL, Project
-from runner.repo import tree_files
 from runner.repo.clone import ORIGIN, catch_up, measure_folder, switch_branch
 from runner.repo.foreign_address import (
     find_identity,
@@ -161,7 +159,8 @@ class BuildClone:
 
     def _clone_into(self, place: Path) -> None:
         for left in self.folder.glob("new-*"):  # of one that was killed
-            shutil.rmtree(left, ignore_errors=True)
+            with suppress(OSError):
+                effects.remove_tree(left)
         who = find_identity(self.person)
         url = require_address(self.build.url)
         self.cache.clone(url, self.build.base, place, who, self.environ, self.stopped)
@@ -186,14 +185,14 @@ class BuildClone:
             self.kept = str(self.folder / f"{_KEPT}{self.build.token}")
             self.place.rename(self.kept)
         else:
-            tree_files.remove_tree(os.fsencode(self.place))
+            effects.remove_tree(self.place)
         fresh.rename(self.place)
 
     def _drop_replacement(self) -> Path:
         """Where another clone is made; what a worker that was killed left there goes."""
         fresh = self.folder / _FRESH
         if fresh.exists():
-            tree_files.remove_tree(os.fsencode(fresh))
+            effects.remove_tree(fresh)
         return fresh
 
     def _has_more(self) -> bool:
@@ -333,7 +332,8 @@ def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str
         if sum(sizes.values()) <= most:
             break
         if _may_go(store, one, environ):
-            shutil.rmtree(one, ignore_errors=True)
+            with suppress(OSError):
+                effects.remove_tree(one)
             del sizes[one]
             gone.append(one.name)
     return gone

@@ -23,7 +23,6 @@ from runner.process.limits import Limits
 from runner.process.platform import is_there
 from runner.process.supervise import run
 from runner.process.tools import which
-from runner.repo.tree_files import remove_tree
 from runner.writes.safe_io import read_beneath, write_beneath
 from runner.writes.sast_report import SastReport, make_unscanned
 from runner.writes.scanners import findings_of, folder_of, select_scanners
@@ -279,6 +278,6 @@ def sweep(folder: Path) -> None:
 def _remove(top: Path) -> None:
     effects.step("unlink", top)
     try:
-        remove_tree(os.fsencode(top))
+        effects.remove_tree(top)
     except OSError:
         return  # the next scan of this slot tries again

@@ -1,3 +1,4 @@
+import sys
 from dataclasses import replace
 
 import pytest
@@ -85,6 +86,13 @@ def test_silence_and_slowness_end_it_with_a_hint(shop):
 
 def test_nothing_is_left_in_the_box(shop):
     implement(shop, 'touch "$(dirname "$RUNNER_BRIEF")/rubbish"', previous="x")
+    assert list(shop.box.iterdir()) == []
+
+
+def test_folders_by_the_thousand_within_each_other_end_no_attempt(shop):
+    dig = "import os\nfor _ in range(1300): os.mkdir('d'); os.chdir('d')\n"
+    said = implement(shop, f'cd "$(dirname "$RUNNER_BRIEF")"; {sys.executable} -c "{dig}"')
+    assert said.findings == ()
     assert list(shop.box.iterdir()) == []
 
 

@@ -7,10 +7,24 @@ from pathlib import Path
 import pytest
 from repo_build import a_change, a_repository, commit_all, git, write
 
+from runner import effects
 from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import Bounds, ProposalError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
+from runner.repo.tree_files import make_readable, remove_odd_files
+
+
+def a_well(folder, depth):
+    """Folders within each other, and a file in the last."""
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(os.open("f", os.O_WRONLY | os.O_CREAT, dir_fd=at))
+    os.close(at)
 
 
 def a_scratch(real, slot):
@@ -80,6 +94,31 @@ def test_a_folder_too_deep_to_be_opened_is_told(tmp_path):
     assert len(refused.value.path) < 300
     scratch.reset(scratch.base)
     assert scratch.changes() == ()
+
+
+def test_folders_by_the_thousand_within_each_other_are_told_and_taken_away(tmp_path):
+    scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
+    a_well(scratch.project, 1300)
+    with pytest.raises(ProposalError, match="deeper than 500 folders") as refused:
+        scratch.changes()
+    assert len(refused.value.path) < 300
+    make_readable(scratch.tree_folder)
+    remove_odd_files(scratch.tree_folder)
+    scratch.reset(scratch.base)
+    assert scratch.changes() == ()
+
+
+def test_a_base_of_folders_by_the_thousand_within_each_other_is_read(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    a_well(real, 1300)
+    commit_all(real, "deep")
+    scratch = a_scratch(real, tmp_path / "slot")
+    scratch.sign()
+    assert scratch.find_untouched(scratch.base)
+    write(scratch.project, {"a": "2"})
+    assert [change.path for change in scratch.changes()] == ["a"]
+    for folder in (real, scratch.tree_folder):
+        effects.remove_tree(folder / "d")  # which pytest could not
 
 
 def test_what_takes_long_is_given_up_when_nobody_wants_it(tmp_path):

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import stat
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from runner.model import Status
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.repo.refs import find_drafts, forget_draft
+from runner.repo.tree_files import walk
 from runner.run.worker_setup import LOGS
 
 if TYPE_CHECKING:
@@ -143,7 +144,8 @@ def _take_away(project: Project, one: Leftover) -> bool:
 
 def _remove(folder: Path) -> bool:
     effects.step("remove", folder)
-    shutil.rmtree(folder, ignore_errors=True)  # it follows no links
+    with suppress(OSError):
+        effects.remove_tree(folder)  # it follows no links
     return not folder.exists()
 
 
@@ -263,7 +265,7 @@ def _newest(folder: Path, deep: int = 8) -> float:
 def _measure(folder: Path) -> int:
     """Bytes of the plain files below it."""
     total = 0
-    for at, _, names in os.walk(folder):
+    for at, _, names in walk(str(folder)):
         for name in names:
             found = os.lstat(f"{at}/{name}")
             total += found.st_size if stat.S_ISREG(found.st_mode) else 0

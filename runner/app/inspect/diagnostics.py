@@ -24,6 +24,7 @@ from runner.process.tools import capture, which
 from runner.project import BUILD, CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS, Project
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.read import Repository
+from runner.repo.tree_files import walk
 from runner.run.executors.choose_executor import describe_cluster
 from runner.text.wording import join_few, plural
 
@@ -251,7 +252,7 @@ def _journal(project: Project) -> Diagnostic:
 
 def _bytes_in(folder: Path) -> int:
     total = 0
-    for at, _, names in os.walk(folder):
+    for at, _, names in walk(str(folder)):
         for name in names:
             try:
                 total += os.lstat(os.path.join(at, name)).st_size  # noqa: PTH118 - a hot path

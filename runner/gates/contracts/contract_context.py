@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import sys
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from runner.gates.shim import own_folder
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.tools import which
+from runner.repo.tree_files import walk
 
 if TYPE_CHECKING:
     import io
@@ -56,7 +56,7 @@ class ContractContext:
             effects.unlink(folder)
         elif folder.exists():
             effects.step("rmtree", folder)
-            shutil.rmtree(folder)
+            effects.remove_tree(folder)
         effects.make_folder(folder)
         return cls(folder)
 
@@ -151,7 +151,7 @@ def match_files(bench: GateContext, glob: str) -> tuple[str, ...]:
 
 
 def _files(root: Path, folder: str) -> Iterator[str]:
-    for where, folders, names in os.walk(root / folder):
+    for where, folders, names in walk(str(root / folder)):
         folders[:] = [name for name in folders if name not in (".git", "node_modules")]
         for name in names:
             yield (Path(where) / name).relative_to(root).as_posix()

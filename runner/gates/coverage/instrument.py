@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
 import sys
 from functools import cache
@@ -159,7 +158,7 @@ def make_empty(folder: Path) -> Path:
         effects.unlink(folder)
     elif folder.exists():
         effects.step("rmtree", folder)
-        shutil.rmtree(folder)
+        effects.remove_tree(folder)
     effects.make_folder(folder)
     return folder
 

@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,7 +122,7 @@ def _remove(left: Path) -> None:
         return
     effects.step("rmtree", left)
     with contextlib.suppress(OSError):  # what resists is tried again by the next session
-        tree_files.remove_tree(os.fsencode(left))
+        effects.remove_tree(left)
 
 
 def _move_in(
@@ -209,6 +208,8 @@ def scrub_files(tree: Path, secrets: tuple[str, ...], since: int) -> tuple[Findi
     values = [secret.encode() for secret in secrets]
     if not values:
         return ()
+    # As whoever asks what changed does: what was closed is proposed with all else.
+    tree_files.make_readable(tree)
     named = [_finding(path, "name of a") for path in _remove_named(tree, values)]
     struck = [path for path in _find_changed_files(tree, since - _SLACK) if _strike(path, values)]
     return (*named, *(_finding(path.relative_to(tree).as_posix(), "this") for path in struck))
@@ -244,9 +245,9 @@ def _find_changed_files(tree: Path, since: int) -> Iterator[Path]:
 
 def _everything(tree: Path) -> Iterator[Path]:
     """All files, links and the like; a link to a folder is none."""
-    # os.walk goes into no link, but names one that leads to a folder among the folders: left there
+    # The walk goes into no link, but names one that leads to a folder among the folders: left there
     # it would be looked at by nobody.
-    for folder, folders, names in os.walk(tree):
+    for folder, folders, names in tree_files.walk(str(tree)):
         if ".git" in folders and Path(folder) == tree:
             folders.remove(".git")
         links = (name for name in folders if Path(folder, name).is_symlink())
@@ -334,7 +335,8 @@ def out_of_sight(
         for path in {f / name for f in place.folders for name in litter} - before:
             if path.is_dir() and not path.is_symlink():
                 effects.step("rmtree", path)
-                shutil.rmtree(path, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    effects.remove_tree(path)
             else:
                 effects.unlink(path)
     finally:
@@ -345,4 +347,5 @@ def out_of_sight(
                 where.rename(path)
         if moved:
             effects.step("rmtree", kept)
-            shutil.rmtree(kept, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                effects.remove_tree(kept)

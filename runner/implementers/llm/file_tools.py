@@ -25,7 +25,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Decision, Finding, digest_of
 from runner.plan.globs import matches
 from runner.secrets.redact import redact
-from runner.writes.paths import check_path
+from runner.writes.paths import DEEPEST_PATH, check_path
 from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _walk_files(desk: ToolContext, inside: str) -> Iterator[tuple[str, int]]:
 def _leads(folder: str, inside: str) -> bool:
     """Whether a folder is one to go into: on the way to `inside`, or below it."""
     name = folder.rpartition("/")[2]
-    if name in _LEFT_OUT or is_private(name):
+    if name in _LEFT_OUT or is_private(name) or folder.count("/") >= DEEPEST_PATH:
         return False
     return not inside or f"{inside}/".startswith(f"{folder}/") or folder.startswith(f"{inside}/")
 

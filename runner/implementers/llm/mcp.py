@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -113,7 +112,8 @@ class McpClient:
         """End it."""
         self._dialogue.close()
         effects.step("rmtree", self._words.parent)
-        shutil.rmtree(self._words.parent, ignore_errors=True)
+        with suppress(OSError):
+            effects.remove_tree(self._words.parent)
 
     def tools(self) -> tuple[McpTool, ...]:
         """What it offers, page by page."""

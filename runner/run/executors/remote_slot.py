@@ -20,7 +20,6 @@ from runner.repo.alternates import Lender
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
-from runner.repo.tree_files import remove_tree
 from runner.repo.trees import Prefix
 from runner.run.assignment import WorkerContext
 from runner.run.executors.message import PLAIN, Log
@@ -119,7 +118,7 @@ class RemoteSlot:
         folder = self.slot.folder / "logs"
         effects.step("rmtree", folder)
         if folder.is_dir():
-            remove_tree(os.fsencode(folder))
+            effects.remove_tree(folder)
 
     def logs(self, assignment: Assignment) -> tuple[Log, ...]:
         """What the commands of an attempt printed."""

@@ -1,11 +1,16 @@
 """An agent program that turns on its place: its HOME, its box, and the folders of the tree."""
 
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from runner import effects
 from runner.implementers import registry
-from runner.implementers.agents.home import out_of_sight
+from runner.implementers.agents.home import out_of_sight, scrub_files
 from runner.implementers.blocks import Blocks
 from runner.model import Block, BlockKind
 
@@ -97,6 +102,40 @@ def test_a_login_that_is_spelt_by_escapes_is_said_and_recorded_nowhere(office):
     said = office.implement()
     assert "it is [REDACTED" in said.summary
     assert TOKEN not in f"{said}{office.told}{office.events}"
+
+
+def test_a_login_in_a_file_that_was_closed_is_struck_out():
+    with TemporaryDirectory() as top:
+        Path(top).chmod(0o755)
+        tree = Path(top) / "tree"
+        (tree / "closed").mkdir(parents=True)
+        (tree / "closed" / "f").write_text(f"it is {TOKEN}")
+        (tree / "closed" / "f").chmod(0)
+        (tree / "closed").chmod(0)
+        assert scrub_files(Path(top) / "none", (TOKEN,), 0) == ()
+        if os.geteuid() == 0:  # root reads everything
+            subprocess.run(["chown", "-R", "65534", str(tree)], check=True)
+        if (child := os.fork()) == 0:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            os._exit(len(scrub_files(tree, (TOKEN,), 0)))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+        assert (tree / "closed" / "f").read_text() == "it is [REDACTED:login]"
+
+
+def test_a_login_below_folders_by_the_thousand_is_struck_out(tmp_path):
+    at = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1300):
+        os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    deep = tmp_path.joinpath(*"d" * 1300, "f")
+    deep.write_text(TOKEN)
+    assert len(scrub_files(tmp_path, (TOKEN,), 0)) == 1
+    assert deep.read_text() == "[REDACTED:login]"
+    effects.remove_tree(tmp_path / "d")  # which pytest could not
 
 
 def test_a_login_as_the_name_of_a_file_or_deep_in_a_large_one_is_struck_out(office):

@@ -91,6 +91,22 @@ def test_lists_and_searches_are_bounded(chat):
     assert long.endswith("characters more)")
 
 
+def test_a_listing_goes_no_deeper_than_a_task_may_write(chat):
+    chat.shop.write("a", "a line\n")
+    deep = chat.shop.tree / "/".join("d" * 70)
+    deep.mkdir(parents=True)
+    (deep / "f").write_text("a line\n")
+    at = os.open(deep, os.O_RDONLY)
+    for _ in range(1300):
+        os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    assert answers(chat, ("list_files", {}), search("line")) == ["a (7 bytes)", "a:1: a line"]
+    effects.remove_tree(chat.shop.tree / "d")  # which pytest could not
+
+
 def test_a_listing_keeps_to_its_folder_and_pattern(chat):
     for path in ("src/a.py", "src/b.ts", "src/in/c.py", "srcs/d.py", "e.py"):
         chat.shop.write(path, "x")
