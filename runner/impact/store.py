@@ -14,9 +14,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from runner import effects
+from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 FILE = "impact.sqlite"
@@ -61,19 +63,20 @@ class Store:
         """The rows that answer; none, and `lost`, where the file cannot be read."""
         with self._lock:
             try:
-                return self.connection.execute(question, values).fetchall()
+                found = self.connection.execute(question, _written(values)).fetchall()
             except sqlite3.DatabaseError as error:
                 self._lose(error)
                 return []
+        return [_read(row) for row in found]
 
     @contextmanager
-    def change(self) -> Iterator[sqlite3.Connection]:
+    def change(self) -> Iterator[Writing]:
         """Write in one transaction: all of it is kept, or nothing and `lost` is set."""
         effects.step("sqlite", str(self.folder or ""))
         with self._lock:
             try:
                 with self.connection:
-                    yield self.connection
+                    yield Writing(self.connection)
             except sqlite3.DatabaseError as error:
                 self._lose(error)
 
@@ -91,6 +94,60 @@ class Store:
         if self.folder is not None:
             _remove(self.folder)
         self.connection = _open_database(self.folder)
+
+
+class Writing:
+    """One transaction, for whoever writes in it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> None:
+        """One row."""
+        self._connection.execute(statement, _written(values))
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Many rows."""
+        self._connection.executemany(statement, map(_written, rows))
+
+
+# --- texts that are no UTF-8 ------------------------------------------------------------
+
+# The name of a file need not be UTF-8: in Python each byte that is none is a lone surrogate (PEP
+# 383), which SQLite does not take. In the file it stands as U+F700 and the byte, as Cygwin does it
+# in another place; what has such a letter of its own is kept by its bytes, so that all comes back.
+_ODD = regex("[\ud800-\udfff\uf780-\uf7ff]")
+_KEPT = regex("[\uf780-\uf7ff]+")
+_PRIVATE = 0xF700
+_ESCAPED = range(0xDC80, 0xDD00)
+"""Surrogates that stand for a byte."""
+
+
+def _written(values: Sequence[object]) -> Sequence[object]:
+    """Values as SQLite takes them."""
+    if all(type(one) is not str or one.isascii() for one in values):
+        return values
+    return tuple(_ODD.sub(_keep, one) if type(one) is str else one for one in values)
+
+
+def _keep(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    data = bytes((code & 0xFF,)) if code in _ESCAPED else found[0].encode("utf-8", "surrogatepass")
+    return "".join(chr(_PRIVATE + byte) for byte in data)
+
+
+def _read(row: tuple[str, ...]) -> tuple[str, ...]:
+    """A row as it was given to be kept."""
+    if all(type(one) is not str or one.isascii() for one in row):
+        return row
+    return tuple(_KEPT.sub(_give_back, one) if type(one) is str else one for one in row)
+
+
+def _give_back(found: re.Match[str]) -> str:
+    return bytes(ord(one) - _PRIVATE for one in found[0]).decode("utf-8", "surrogateescape")
+
+
+# --- the file ---------------------------------------------------------------------------
 
 
 def _open_database(folder: Path | None) -> sqlite3.Connection:

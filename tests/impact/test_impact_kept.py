@@ -44,6 +44,33 @@ def test_a_new_proof_replaces_the_old_one_and_a_part_of_it_only_a_part():
     assert kept.at("src/b.py") == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["src/caf\udce9.py", "src/\uf7e9\udce9.py", "src/\uf7e9.py", "s\udcffc/a.py"]
+)
+def test_names_that_are_no_utf_8_are_kept_like_any_other(tmp_path, name):
+    folder = name.rpartition("/")[0]
+    with Store(tmp_path) as store:
+        References(store).learn([Entry(name, "1")], {"1": b"import booking"}.get, "tree")
+        Observations(store).keep("TASK-001", [Observed("TC-001", "", name, "sha256:1", "1")])
+    with Store(tmp_path) as store:
+        known = References(store)
+        assert known.blobs() == {name: "1"}
+        assert known.is_file(name)
+        assert known.is_folder(folder)
+        assert list(known.find_by_keys(["booking"])) == [(name, "booking")]
+        assert Observations(store).at(name)[0].row.path == name
+        assert Observations(store).looks_at(folder)
+        assert not store.lost
+
+
+def test_a_manifest_that_names_no_text_is_read_like_any_other():
+    manifest = {"1": rb'{"name": "\ud800"}'}.get
+    known = References(Store(None))
+    known.learn([Entry("web/package.json", "1")], manifest, "tree")
+    assert known.is_file("web/package.json")
+    assert list(known.find_by_keys(known.keys("web/package.json"))) == []
+
+
 @pytest.mark.parametrize("damage", [b"", b"not a database at all" * 100, None])
 def test_a_damaged_file_is_made_anew(tmp_path, damage):
     with Store(tmp_path) as store:
