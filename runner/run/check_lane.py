@@ -27,7 +27,8 @@ from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Network, Outcome
-from runner.plan.shell.exit_status import bypass_of, starts_no_program
+from runner.plan.shell.exit_status import bypass_of
+from runner.plan.shell.quiet_lines import starts_no_program
 from runner.process.base import Ran
 from runner.process.platform import has_exit_descriptors
 from runner.process.supervise import Course

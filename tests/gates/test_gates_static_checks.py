@@ -6,7 +6,7 @@ from gates_trees import a_check, a_gate, a_story, put
 from runner.gates.check_run import try_check
 from runner.gates.script_targets import only_looks
 from runner.model import ProvenBy
-from runner.plan.shell.exit_status import starts_no_program
+from runner.plan.shell.quiet_lines import starts_no_program
 
 FILES = {
     "package.json": '{"scripts": {"check": "npm run -s a && npm run b", "a": "tsc --noEmit",'
@@ -83,7 +83,14 @@ def test_a_proof_says_so_when_it_ran(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["true", "test -f a && echo there", "x=1; [ $x = 1 ]", "cat a | grep b", "if :; then ls; fi"],
+    [
+        "true",
+        "test -f a && echo there",
+        "x=1; [ $x = 1 ]",
+        "cat a | grep b",
+        "if :; then ls; fi",
+        "(ls) >&2",
+    ],
 )
 def test_the_shells_own_words_start_no_program(line):
     assert starts_no_program(line)
@@ -103,6 +110,8 @@ def test_the_shells_own_words_start_no_program(line):
         "eval $X",
         "$X",
         "xargs true",
+        "(echo a) > b",
+        "for a in b; do echo $a; done >b",
         "if",
         "",
     ],

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
-from runner.plan.shell.exits import may_end_well
+from runner.plan.shell.exits import Steps, may_end_well
 from runner.plan.shell.programs import (
     is_test_program,
-    is_word_alone,
     may_be_test_program,
     names_test_tool,
     program_of,
-    starts_nothing,
 )
 from runner.plan.shell.shell_nodes import AndOr, Pipeline, Script, Simple, pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from runner.model import TestContract
 
@@ -43,6 +41,9 @@ _ONLY_TELLS = frozenset({"-h", "--help", "--version"})
 _MAY_LOSE = regex(r"[|;&`()\n]|\beval\b|sh\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
+_FOR_BASH = regex(r"#![^\n]*\b(?:bash|zsh|ksh)\b")
+"""How a script begins that such a shell runs."""
 _PREPARES = """
 . : [ [[ alias break cat cd chmod chown clear continue cp date dirname echo eval exit export false
 getopts hash head kill less ln local ls mkdir more mktemp mv popd printf pushd pwd read return rm
@@ -51,21 +52,13 @@ wait wc
 """
 _SETS_UP = frozenset(_PREPARES.split())
 """Commands that prepare or tell: where there is another, that one is the check of a line."""
+_AND_OUTPUT = regex(r"&>(>?)\s*([\w./-]+)")
+"""`&> file` and `&>> file`, which only bash and its like read as a redirection."""
 _LONGEST = 60
 _MOST_PROGRAMS = 40
 """Of a line without a known test program, each of which is asked about."""
 _DEEPEST = 5
 """Shells that start shells."""
-_WRITES = regex(r">(?!\s*&|\s*/dev/null)")
-"""A redirection into a file."""
-_FEW_WORDS = regex(r"[\w./-]+(?: [\w./-]+)*")
-"""A line that is one command without quotes, variables and operators: it need not be parsed."""
-_PLAIN_SHELLS = frozenset({"sh", "bash", "dash"})
-"""Shells that read nothing but their script."""
-_PLAIN_PATH = regex(r"[\w.][\w./-]*")
-_LONGEST_SCRIPT = 1 << 16
-_HIDDEN = regex(r"`|\$\(|[<>]\(|<<")
-"""Where a command may stand that is no part of a list: in a redirection, in a text that follows."""
 
 
 class NoProof(NamedTuple):
@@ -101,6 +94,8 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     if found is None:
         return None
     message = f"cannot fail: `{found.by}` swallows the exit of `{found.program}`"
+    if found.by.startswith("&>"):
+        message = f"cannot fail where /bin/sh is no bash: `&` starts `{found.program}` and goes on"
     return NoProof(found.by, message, f"write it as `{found.right}`")
 
 
@@ -120,28 +115,35 @@ def swallow_of(line: str, *, whatever: bool = True) -> Swallow | None:
 
 
 @lru_cache(maxsize=2048)
-def _find_lost(line: str, *, whatever: bool = True, depth: int = 0) -> tuple[Simple, _Tree] | None:
+def _find_lost(line: str, *, whatever: bool = True) -> tuple[Simple, _Tree] | None:
     """The command whose failure is lost, and where it stands."""
     try:
-        return _find_lost_uncached(line, whatever=whatever, depth=depth)
+        tree = _tree(line, bash=bool(_FOR_BASH.match(line)))
+        return _find_lost_within(tree, Steps(), whatever=whatever, depth=0)
     except ShellSyntaxError:
         return None
 
 
-def _find_lost_uncached(line: str, *, whatever: bool, depth: int) -> tuple[Simple, _Tree] | None:
-    tree = _tree(line)
+def _find_lost_within(
+    tree: _Tree, steps: Steps, *, whatever: bool, depth: int
+) -> tuple[Simple, _Tree] | None:
     tests = _tests(tree.script, depth)
     for one in tests:
-        inner = _script_of(one)
-        if inner and (found := _find_lost(inner[0], whatever=whatever, depth=depth + 1)):
+        inner = _script_of(one) if depth < _DEEPEST else None
+        found = inner and _find_lost_within(
+            _tree(inner.text, bash=inner.bash), steps, whatever=whatever, depth=depth + 1
+        )
+        if found:
             return found
+    piped = _piped(tree.script)
     for one in tests:
-        if _is_piped(one, tree.script) and _is_lost(one, tree):
+        if id(one) in piped and _is_lost(one, tree, steps):
             return one, tree
     if tests:
-        return (tests[-1], tree) if _is_lost(tests[-1], tree) else None
+        return (tests[-1], tree) if _is_lost(tests[-1], tree, steps) else None
     every = [one for one in simples(tree.script) if one.words and _name(one) not in _SETS_UP]
-    if whatever and 0 < len(every) <= _MOST_PROGRAMS and all(_is_lost(one, tree) for one in every):
+    judged = whatever and 0 < len(every) <= _MOST_PROGRAMS
+    if judged and all(_is_lost(one, tree, steps) for one in every):
         return every[-1], tree
     return None
 
@@ -204,57 +206,11 @@ def commands_of(line: str) -> tuple[Simple, ...]:
         return ()
 
 
-def starts_no_program(line: str, read: Callable[[str], bytes | None] | None = None) -> bool:
-    """Whether a line starts nothing that instruments could look into, by its words.
-
-    With `read`, which gives the bytes of a path, a script that it names may do its work.
-    """
-    scripts = _scripts_alone(line)
-    if not scripts or read is None:
-        return scripts == ()
-    contents = [read(path) for path in scripts]
-    return all(one is not None and _is_quiet_script(one) for one in contents)
-
-
-@lru_cache(maxsize=1024)
-def _scripts_alone(line: str) -> tuple[str, ...] | None:
-    """The shell scripts that a line runs and that are all it starts; None where it starts more."""
-    if _HIDDEN.search(line):
-        return None
-    if _FEW_WORDS.fullmatch(line) and is_word_alone(line.split(maxsplit=1)[0]):
-        return ()
-    every = commands_of(line)
-    if not every or any(_WRITES.search(one.text) for one in every):
-        return None  # it may write a report of its own, or over what measures the next command
-    scripts = [_named_script(one) for one in every if not starts_nothing(one)]
-    if scripts and any(one.values[:1] == ("cd",) for one in every):
-        return None
-    return tuple(one for one in scripts if one) if all(scripts) else None
-
-
-def _named_script(command: Simple) -> str:
-    """The file of the project that a shell runs as its script; "" for anything else."""
-    words = command.words
-    if command.assignments or len(words) < 2 or words[0].text not in _PLAIN_SHELLS:  # noqa: PLR2004 - the shell, and its script
-        return ""
-    path = words[1].text.removeprefix("./")
-    return path if _PLAIN_PATH.fullmatch(path) and ".." not in path else ""
-
-
-@lru_cache(maxsize=256)
-def _is_quiet_script(content: bytes) -> bool:
-    """Whether a script starts no program either."""
-    try:
-        return len(content) <= _LONGEST_SCRIPT and _scripts_alone(content.decode()) == ()
-    except UnicodeDecodeError:
-        return False
-
-
 def _commands(script: Script, depth: int) -> Iterator[Simple]:
     for one in simples(script):
         inner = _script_of(one)
         if inner and depth < _DEEPEST:
-            yield from _commands(parse(inner[0]), depth + 1)
+            yield from _commands(parse(inner.text, bash=inner.bash), depth + 1)
         else:
             yield one
 
@@ -268,8 +224,8 @@ def _tests(script: Script, depth: int = 0) -> list[Simple]:
 
 def _starts_tests(command: Simple, depth: int) -> bool:
     """Whether a command is a shell with a script of its own that tests."""
-    inner = _script_of(command)
-    return inner is not None and depth < _DEEPEST and bool(_tests(parse(inner[0]), depth + 1))
+    inner = _script_of(command) if depth < _DEEPEST else None
+    return inner is not None and bool(_tests(parse(inner.text, bash=inner.bash), depth + 1))
 
 
 # --- the tree, and where a command stands in it -------------------------------------------
@@ -282,34 +238,43 @@ class _Tree(NamedTuple):
     """Of the shell that the line itself starts: `-e`, `pipefail`."""
 
 
-def _tree(line: str) -> _Tree:
+class _Given(NamedTuple):
+    """What a shell is given to run."""
+
+    text: str
+    options: str = ""
+    bash: bool = False
+    """Whether that shell knows what bash knows and sh does not."""
+
+
+def _tree(line: str, *, bash: bool = False) -> _Tree:
     """The tree of a line; of one that only starts a shell (`sh -c '…'`), that shell's."""
-    text, options = line, ""
+    given = _Given(line, bash=bash)
     for _ in range(_DEEPEST):
-        script = parse(text)
+        script = parse(given.text, bash=given.bash)
         match script.items:
             case [AndOr(parts=[(_, Pipeline(parts=[Simple() as only], negated=False))])]:
                 inner = _script_of(only)
             case _:
                 inner = None
         if inner is None:
-            return _Tree(text, script, options)
-        text, options = inner
+            return _Tree(given.text, script, given.options)
+        given = inner
     raise ShellSyntaxError("nested too deeply")
 
 
-def _script_of(command: Simple) -> tuple[str, str] | None:
+def _script_of(command: Simple) -> _Given | None:
     """What `sh -c` or `bash -euo pipefail -c` is given, and its options; `eval` likewise."""
     name, words = program_of(command)
     if name == "eval":
         # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
-        return " ".join(words), ""
+        return _Given(" ".join(words))
     if name not in _SHELLS:
         return None
     for at, word in enumerate(words):
         # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2, guideline 5).
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
-            return words[at + 1], " ".join(words[: at + 1])
+            return _Given(words[at + 1], " ".join(words[: at + 1]), name in _LIKE_BASH)
         if not word.startswith(("-", "+")) and not re.fullmatch(r"[-+]\w*o", words[at - 1]):
             return None  # a script's path, and no value of `-o`, `-euo`
     return None
@@ -319,8 +284,9 @@ def _name(command: Simple) -> str:
     return program_of(command).name
 
 
-def _is_lost(command: Simple, tree: _Tree) -> bool:
+def _is_lost(command: Simple, tree: _Tree, steps: Steps) -> bool:
     """Whether the line may say success although this command ran and failed."""
+    steps.take(1)
     script = tree.script
     match script.items:
         # `!` turns the exit of the whole pipe around, and a shell with -e does not leave at a
@@ -329,15 +295,15 @@ def _is_lost(command: Simple, tree: _Tree) -> bool:
             if any(one is command for part in first.parts for one in simples(part)):
                 turned = AndOr((("", replace(first, negated=False)), *rest), ended)
                 script = Script((turned, *more))  # it must fail, as the line says
-    return may_end_well(script, command, tree.options)
+    return may_end_well(script, command, tree.options, steps)
 
 
-def _is_piped(command: Simple, script: Script) -> bool:
-    """Whether a command stands in a pipe, before its end."""
+def _piped(script: Script) -> frozenset[int]:
+    """The commands that stand in a pipe, before its end, by their identity."""
     # A pipe ends as its last command does, whatever came of those before it (POSIX.1-2017, XCU
     # 2.9.2); `pipefail` is younger (POSIX.1-2024), and off unless it is asked for.
-    return any(
-        one is command
+    return frozenset(
+        id(one)
         for pipeline in pipelines(script)
         for part in pipeline.parts[:-1]
         for one in simples(part)
@@ -362,7 +328,8 @@ def _right(command: Simple, tree: _Tree) -> str:
     """The smallest change of the line after which the failure counts."""
     text = tree.text
     or_exit = f"{text[: command.end]} || exit 1{text[command.end :]}"
-    first = [or_exit] if re.search(r"\bdo\b", text) else []
+    first = [_AND_OUTPUT.sub(r">\1 \2 2>&1", text)] if _AND_OUTPUT.search(text) else []
+    first += [or_exit] if re.search(r"\bdo\b", text) else []
     candidates = (
         one for one in (*first, *_join_context(command, tree)) if command.text.strip() in one
     )

@@ -7,12 +7,12 @@ their like are what they are. Shell Command Language of POSIX.1-2017, and pipefa
 from __future__ import annotations
 
 import re
-from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from runner.plan.shell.flags import EMPTY, FLAG, is_equal_flag
 from runner.plan.shell.shell_nodes import Case, Function, Group, If, Loop, Script, Simple, simples
+from runner.plan.shell.states import Said, State, exit_on_failure, final, negate, those
 from runner.plan.shell.syntax import ShellSyntaxError
 from runner.text.wording import read_number
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 _MOST = 100
 """States that are followed at once; what has more is not judged."""
-_MOST_COMMANDS = 500
-"""Of a script that is judged at all."""
 _MOST_STEPS = 20_000
+"""Of all that is judged of one line: whatever it holds, it is read in no time."""
 _ROUNDS = 3
 """Of a loop, and of calls within calls."""
 _NOTHING = frozenset(
@@ -38,72 +37,52 @@ _STATUS = "?"
 _VARIABLE = re.compile(r"\$\{?(\?|!|[A-Za-z_]\w*)")
 
 
-class _Said(Enum):
-    OK = "ok"
-    FAILED = "failed"
-    EITHER = "either"
+class Steps:
+    """The steps that are left for one line, with the shells that it starts."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def take(self, many: int) -> None:
+        """Raises ShellSyntaxError where there are no more."""
+        self._left -= many
+        if self._left < 0:
+            raise ShellSyntaxError("too many steps")
 
 
-class _State(NamedTuple):
-    """One way that the line may have come to where it is."""
-
-    said: _Said = _Said.OK
-    """How the last command ended (`$?`)."""
-    ran: bool = False
-    """Whether the command in question ran and failed."""
-    jump: str = ""
-    """`exit`, `return`, `break` or `continue`, until whoever takes it."""
-    errexit: bool = False
-    pipefail: bool = False
-    told: frozenset[str] = frozenset()
-    """Variables that hold its failure."""
-    behind: bool = False
-    """Whether it runs in the background, and nobody has waited for it."""
-    at_exit: _Said | None = None
-    """What a trap makes of the end."""
-
-
-def may_end_well(script: Script, failing: Simple, options: str = "") -> bool:
+def may_end_well(script: Script, failing: Simple, options: str, steps: Steps) -> bool:
     """Whether a script may end with 0 although this command of it ran and failed.
 
-    False where that cannot be told: nobody is blamed for a line that is not understood.
+    Raises ShellSyntaxError where that cannot be told: nobody is blamed for a line that is not
+    understood.
     """
     strict = bool(re.search(r"(?:^|\s)-[a-z]*e", options))
-    start = _State(errexit=strict, pipefail="pipefail" in options)
-    if sum(1 for _ in simples(script)) > _MOST_COMMANDS:
-        return False
-    try:
-        ends = _Thought(failing, script).script(script, {start}, guarded=False)
-    except ShellSyntaxError:
-        return False
-    return any(end.ran and _final(end) is not _Said.FAILED for end in ends)
-
-
-def _final(end: _State) -> _Said:
-    return end.at_exit or end.said
+    start = State(errexit=strict, pipefail="pipefail" in options)
+    steps.take(sum(1 for _ in simples(script)))
+    ends = _Thought(failing, steps).script(script, {start}, guarded=False)
+    return any(end.ran and final(end) is not Said.FAILED for end in ends)
 
 
 class _Thought:
     """One run in thought. Sets of states go in and come out; what jumped is passed on."""
 
-    def __init__(self, failing: Simple, whole: Script) -> None:
+    def __init__(self, failing: Simple, steps: Steps) -> None:
         self.failing = failing
         self.functions: dict[str, Node] = {}
         self.own_variables: list[str] = []
         """Of the `for` loops around: a command that names one is another one each time."""
         self.calls = 0
-        self.steps = 0
-        self.whole = whole
+        self.steps = steps
 
     # --- lists ------------------------------------------------------------------------
 
-    def script(self, script: Script, states: set[_State], *, guarded: bool) -> set[_State]:
+    def script(self, script: Script, states: set[State], *, guarded: bool) -> set[State]:
         found = states
         for item in script.items:
             found = self.each(found, partial(self.item, item, guarded=guarded))
         return found
 
-    def each(self, states: set[_State], go_on: Callable[[set[_State]], set[_State]]) -> set[_State]:
+    def each(self, states: set[State], go_on: Callable[[set[State]], set[State]]) -> set[State]:
         """Go on with those that have not jumped."""
         going = {one for one in states if not one.jump}
         found = (states - going) | (go_on(going) if going else set())
@@ -111,7 +90,7 @@ class _Thought:
             raise ShellSyntaxError("too many ways to end")
         return found
 
-    def item(self, item: AndOr, states: set[_State], *, guarded: bool) -> set[_State]:
+    def item(self, item: AndOr, states: set[State], *, guarded: bool) -> set[State]:
         if item.ended != "&":
             return self.and_or(item, states, guarded=guarded)
         # What is put into the background has said 0 whatever becomes of it (POSIX, 2.9.3
@@ -119,11 +98,11 @@ class _Thought:
         inside = self.and_or(item, states, guarded=guarded)
         lost = {one for one in inside if one.ran and not any(s.ran for s in states)}
         return {
-            state._replace(said=_Said.OK, ran=state.ran or bool(lost), behind=bool(lost))
+            state._replace(said=Said.OK, ran=state.ran or bool(lost), behind=bool(lost))
             for state in states
         }
 
-    def and_or(self, item: AndOr, states: set[_State], *, guarded: bool) -> set[_State]:
+    def and_or(self, item: AndOr, states: set[State], *, guarded: bool) -> set[State]:
         found = states
         last = len(item.parts) - 1
         for at, (operator, pipeline) in enumerate(item.parts):
@@ -133,58 +112,54 @@ class _Thought:
             if not operator:
                 found = self.each(found, partial(self.pipeline, pipeline, guarded=here))
                 continue
-            wanted = _Said.OK if operator == "&&" else _Said.FAILED
-            taken = {one for one in found if not one.jump and one.said in (wanted, _Said.EITHER)}
+            wanted = Said.OK if operator == "&&" else Said.FAILED
+            taken = {one for one in found if not one.jump and one.said in (wanted, Said.EITHER)}
             # a state that may be either goes both ways
             kept = {one for one in found if one.jump or one.said is not wanted}
-            other = _Said.FAILED if wanted is _Said.OK else _Said.OK
+            other = Said.FAILED if wanted is Said.OK else Said.OK
             kept = {
-                one._replace(said=other) if one.said is _Said.EITHER and not one.jump else one
+                one._replace(said=other) if one.said is Said.EITHER and not one.jump else one
                 for one in kept
             }
-            taken = {
-                one._replace(said=wanted) if one.said is _Said.EITHER else one for one in taken
-            }
+            taken = {one._replace(said=wanted) if one.said is Said.EITHER else one for one in taken}
             found = kept | (self.pipeline(pipeline, taken, guarded=here) if taken else set())
         return found
 
-    def pipeline(self, pipeline: Pipeline, states: set[_State], *, guarded: bool) -> set[_State]:
+    def pipeline(self, pipeline: Pipeline, states: set[State], *, guarded: bool) -> set[State]:
         guarded = guarded or pipeline.negated
         if len(pipeline.parts) == 1:
             found = self.node(pipeline.parts[0], states, guarded=guarded)
         else:
             found = {end for state in states for end in self.join(pipeline, state, guarded=guarded)}
-        return {_negate(one) for one in found} if pipeline.negated else found
+        return {negate(one) for one in found} if pipeline.negated else found
 
-    def join(self, pipeline: Pipeline, state: _State, *, guarded: bool) -> Iterable[_State]:
+    def join(self, pipeline: Pipeline, state: State, *, guarded: bool) -> Iterable[State]:
         """Each part is a shell of its own; the last one's exit is that of all."""
         every = [self.own_shell(part, state, guarded=guarded) for part in pipeline.parts]
         ran = [any(end.ran for end in ends) for ends in every]
-        ends = {end.said for end in every[-1]} or {_Said.EITHER}
+        ends = {end.said for end in every[-1]} or {Said.EITHER}
         lost = state.pipefail and any(
-            all(end.said is _Said.FAILED for end in ends_ if end.ran)
+            all(end.said is Said.FAILED for end in ends_ if end.ran)
             for ends_, did in zip(every[:-1], ran[:-1], strict=True)
             if did
         )
         for said in ends:
             ended = state._replace(
-                said=_Said.FAILED if lost else said,
+                said=Said.FAILED if lost else said,
                 ran=state.ran or any(ran),
             )
-            exits = ended.said is _Said.FAILED and ended.errexit and not guarded
+            exits = ended.said is Said.FAILED and ended.errexit and not guarded
             yield ended._replace(jump="exit") if exits else ended
 
-    def own_shell(self, node: Node, state: _State, *, guarded: bool) -> set[_State]:
+    def own_shell(self, node: Node, state: State, *, guarded: bool) -> set[State]:
         """What happens in a shell of its own: only its exit is known outside."""
         inside = self.node(node, {state}, guarded=guarded)
-        return {state._replace(said=_final(end), ran=end.ran, behind=end.behind) for end in inside}
+        return {state._replace(said=final(end), ran=end.ran, behind=end.behind) for end in inside}
 
     # --- commands ---------------------------------------------------------------------
 
-    def node(self, node: Node, states: set[_State], *, guarded: bool) -> set[_State]:
-        self.steps += len(states)
-        if self.steps > _MOST_STEPS:
-            raise ShellSyntaxError("too many steps")
+    def node(self, node: Node, states: set[State], *, guarded: bool) -> set[State]:
+        self.steps.take(len(states))
         match node:
             case Simple():
                 return {
@@ -198,7 +173,7 @@ class _Thought:
                         Group(node.body, subshell=False), state, guarded=guarded
                     )
                 }
-                return {_exit_on_failure(one, guarded=guarded) for one in found}
+                return {exit_on_failure(one, guarded=guarded) for one in found}
             case Group():
                 return self.script(node.body, states, guarded=guarded)
             case If():
@@ -209,37 +184,37 @@ class _Thought:
                 # Where no pattern fits, a `case` ends with 0 (POSIX, 2.9.4 Case Conditional
                 # Construct).
                 bodies = [self.script(one, states, guarded=guarded) for one in node.bodies]
-                return set().union({one._replace(said=_Said.OK) for one in states}, *bodies)
+                return set().union({one._replace(said=Said.OK) for one in states}, *bodies)
             case Function():
                 self.functions[node.name] = node.body
-                return {one._replace(said=_Said.OK) for one in states}
+                return {one._replace(said=Said.OK) for one in states}
 
-    def condition(self, node: If, states: set[_State], *, guarded: bool) -> set[_State]:
-        found: set[_State] = set()
+    def condition(self, node: If, states: set[State], *, guarded: bool) -> set[State]:
+        found: set[State] = set()
         asking = states
         for asked, body in node.branches:
             ends = self.script(asked, asking, guarded=True)
             found |= {one for one in ends if one.jump}
-            then = _those(ends, _Said.OK)
+            then = those(ends, Said.OK)
             found |= self.each(then, partial(self.script, body, guarded=guarded))
-            asking = _those(ends, _Said.FAILED)
+            asking = those(ends, Said.FAILED)
         if node.otherwise:
             rest = node.otherwise
             return found | self.each(asking, partial(self.script, rest, guarded=guarded))
-        return found | {one._replace(said=_Said.OK) for one in asking}
+        return found | {one._replace(said=Said.OK) for one in asking}
 
-    def loop(self, node: Loop, states: set[_State], *, guarded: bool) -> set[_State]:
+    def loop(self, node: Loop, states: set[State], *, guarded: bool) -> set[State]:
         if node.variable:
             self.own_variables.append(node.variable)
-        found = {one._replace(said=_Said.OK) for one in states} if node.variable else set()
+        found = {one._replace(said=Said.OK) for one in states} if node.variable else set()
         going = states
         for _ in range(_ROUNDS):
             if node.condition is not None:
                 asked = self.script(node.condition, going, guarded=True)
                 found |= {one for one in asked if one.jump}
-                ended = _Said.FAILED if node.word == "while" else _Said.OK
-                found |= {one._replace(said=_Said.OK) for one in _those(asked, ended)}
-                going = _those(asked, _Said.OK if node.word == "while" else _Said.FAILED)
+                ended = Said.FAILED if node.word == "while" else Said.OK
+                found |= {one._replace(said=Said.OK) for one in those(asked, ended)}
+                going = those(asked, Said.OK if node.word == "while" else Said.FAILED)
             going = self.each(going, partial(self.script, node.body, guarded=guarded))
             found |= {one for one in going if one.jump in ("exit", "return")}
             found |= {one._replace(jump="") for one in going if one.jump == "break"}
@@ -250,13 +225,13 @@ class _Thought:
             self.own_variables.pop()
         return found
 
-    def simple(self, node: Simple, state: _State, *, guarded: bool) -> Iterable[_State]:
+    def simple(self, node: Simple, state: State, *, guarded: bool) -> Iterable[State]:
         state, substituted = self.substitute(node, state)
         if node is self.failing:
-            yield _exit_on_failure(self.fails(node, state), guarded=guarded)
+            yield exit_on_failure(self.fails(node, state), guarded=guarded)
             return
         if not node.words:
-            yield _exit_on_failure(_assign(node, state, substituted), guarded=guarded)
+            yield exit_on_failure(_assign(node, state, substituted), guarded=guarded)
             return
         name, words = node.words[0].value, tuple(word.value for word in node.words[1:])
         if name in self.functions and self.calls < _ROUNDS:
@@ -266,16 +241,16 @@ class _Thought:
             yield from (e._replace(jump="") if e.jump == "return" else e for e in inside)
             return
         yield from (
-            _exit_on_failure(end, guarded=guarded) for end in _evaluate_unknown(name, words, state)
+            exit_on_failure(end, guarded=guarded) for end in _evaluate_unknown(name, words, state)
         )
 
-    def fails(self, node: Simple, state: _State) -> _State:
+    def fails(self, node: Simple, state: State) -> State:
         """The command in question. One that a loop gives another word each time may then pass."""
         named = {name for word in node.words for name in _VARIABLE.findall(word.value)}
         again = state.ran and named & set(self.own_variables)
-        return state._replace(said=_Said.EITHER if again else _Said.FAILED, ran=True)
+        return state._replace(said=Said.EITHER if again else Said.FAILED, ran=True)
 
-    def substitute(self, node: Simple, state: _State) -> tuple[_State, _Said | None]:
+    def substitute(self, node: Simple, state: State) -> tuple[State, Said | None]:
         """What ran in `$(…)` before the command itself; how the last of it ended."""
         said = None
         for word in (*node.assignments, *node.words):
@@ -283,7 +258,7 @@ class _Thought:
                 ends = self.own_shell(Group(script, subshell=False), state, guarded=False)
                 ran = any(end.ran for end in ends)
                 every = {end.said for end in ends if end.ran == ran}
-                said = every.pop() if len(every) == 1 else _Said.EITHER
+                said = every.pop() if len(every) == 1 else Said.EITHER
                 state = state._replace(ran=state.ran or ran)
         return state, said
 
@@ -291,72 +266,72 @@ class _Thought:
 # --- single commands ------------------------------------------------------------------
 
 
-def _evaluate_unknown(name: str, words: tuple[str, ...], state: _State) -> Iterable[_State]:
+def _evaluate_unknown(name: str, words: tuple[str, ...], state: State) -> Iterable[State]:
     """What a command that is not in question says."""
     if name in ("exit", "return", "break", "continue"):
         yield _jump(name, words, state)
     elif name == "set":
-        yield _set(words, state)._replace(said=_Said.OK)
+        yield _set(words, state)._replace(said=Said.OK)
     elif name == "trap":
         yield _trap(words, state)
     elif name == "wait":
         waited = state.behind and any(word.startswith(("$", "%")) or word == "-n" for word in words)
-        yield state._replace(said=_Said.FAILED if waited else _Said.OK, behind=False)
+        yield state._replace(said=Said.FAILED if waited else Said.OK, behind=False)
     elif name in _ASKS:
         yield state._replace(said=_evaluate_test(words, state))
     elif name == "false":
-        yield state._replace(said=_Said.FAILED)
+        yield state._replace(said=Said.FAILED)
     else:
-        yield state._replace(said=_Said.OK if name in _NOTHING else _Said.EITHER)
+        yield state._replace(said=Said.OK if name in _NOTHING else Said.EITHER)
 
 
-def _jump(name: str, words: tuple[str, ...], state: _State) -> _State:
+def _jump(name: str, words: tuple[str, ...], state: State) -> State:
     jump = state._replace(jump=name)
     if name in ("break", "continue"):
-        return jump._replace(said=_Said.OK)
+        return jump._replace(said=Said.OK)
     word = words[0].strip() if words else "$?"
-    said = _Said.FAILED if read_number(word) % 256 else _Said.OK
+    said = Said.FAILED if read_number(word) % 256 else Said.OK
     return jump._replace(said=said if word.isdecimal() else _value_of(word, state))
 
 
-def _value_of(text: str, state: _State) -> _Said:
+def _value_of(text: str, state: State) -> Said:
     """What `$?` or a variable in a word says."""
     named = _VARIABLE.findall(text)
     if _STATUS in named:
         return state.said
-    return _Said.FAILED if any(name in state.told for name in named) else _Said.EITHER
+    return Said.FAILED if any(name in state.told for name in named) else Said.EITHER
 
 
-def _evaluate_test(words: tuple[str, ...], state: _State) -> _Said:
+def _evaluate_test(words: tuple[str, ...], state: State) -> Said:
     """`test $? -eq 0` says what was said."""
     text = " ".join(words)
-    if _value_of(text, state) is not _Said.FAILED:
-        return _Said.EITHER
+    if _value_of(text, state) is not Said.FAILED:
+        return Said.EITHER
     if EMPTY.search(text):
-        return _Said.OK if "-n" in words else _Said.FAILED
+        return Said.OK if "-n" in words else Said.FAILED
     if (same := is_equal_flag(words, state.told)) is not None:
-        return _Said.OK if same else _Said.FAILED
+        return Said.OK if same else Said.FAILED
     if _ZERO.search(text):
-        return _Said.FAILED
-    return _Said.OK if _NOT_ZERO.search(text) else _Said.EITHER
+        return Said.FAILED
+    return Said.OK if _NOT_ZERO.search(text) else Said.EITHER
 
 
-def _assign(node: Simple, state: _State, substituted: _Said | None) -> _State:
+def _assign(node: Simple, state: State, substituted: Said | None) -> State:
     """`rc=$?` keeps what was said; `x=$(…)` says what that said."""
     told = set(state.told)
     for word in node.assignments:
         name, _, value = word.value.partition("=")
         name = name.rstrip("+")
-        holds = state.ran and not word.scripts and _value_of(value, state) is _Said.FAILED
+        holds = state.ran and not word.scripts and _value_of(value, state) is Said.FAILED
         told -= {one for one in told if one.partition("=")[0] == name}
         if holds:
             told.add(name)
         elif state.ran and not word.scripts and FLAG.fullmatch(value):
             told |= {name, f"{name}={value}"}  # `cmd || failed=1`
-    return state._replace(said=substituted or _Said.OK, told=frozenset(told))
+    return state._replace(said=substituted or Said.OK, told=frozenset(told))
 
 
-def _set(words: tuple[str, ...], state: _State) -> _State:
+def _set(words: tuple[str, ...], state: State) -> State:
     on = True
     for at, word in enumerate(words):
         if re.fullmatch(r"[-+][A-Za-z]+", word):
@@ -370,31 +345,11 @@ def _set(words: tuple[str, ...], state: _State) -> _State:
     return state
 
 
-def _trap(words: tuple[str, ...], state: _State) -> _State:
-    ends = len(words) > 1 and words[-1] in ("EXIT", "0")
-    good = ends and re.search(r"\bexit\s+0\b", words[0])
-    return state._replace(said=_Said.OK, at_exit=_Said.OK if good else state.at_exit)
-
-
-# --- states ---------------------------------------------------------------------------
-
-
-def _negate(state: _State) -> _State:
-    opposite = {_Said.OK: _Said.FAILED, _Said.FAILED: _Said.OK, _Said.EITHER: _Said.EITHER}
-    return state if state.jump else state._replace(said=opposite[state.said])
-
-
-def _exit_on_failure(state: _State, *, guarded: bool) -> _State:
-    """Under `set -e` the shell ends where a command fails that nobody asks about."""
-    if not state.errexit or guarded or state.jump or state.said is not _Said.FAILED:
-        return state
-    return state._replace(jump="exit")
-
-
-def _those(states: set[_State], said: _Said) -> set[_State]:
-    """Those that have not jumped and may have ended so."""
-    return {
-        one._replace(said=said)
-        for one in states
-        if not one.jump and one.said in (said, _Said.EITHER)
-    }
+def _trap(words: tuple[str, ...], state: State) -> State:
+    action, *conditions = words[words[:1] == ("--",) :] or ("",)
+    # Several conditions may stand behind one action, `0` among them for the end (POSIX, trap); the
+    # last trap that was set is the one that holds.
+    if not any(one.upper() in ("EXIT", "0") for one in conditions):
+        return state._replace(said=Said.OK)
+    good = re.search(r"\bexit\s+0\b", action)
+    return state._replace(said=Said.OK, at_exit=Said.OK if good else None)

@@ -105,6 +105,8 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
     "tsx": frozenset(),
 }
 """Programs that run another, with those of their options that take a word."""
+_MOST_BEFORE = 20
+"""Programs that run one another before one that does something."""
 # A duration (timeout(1)), or the mask of processors (taskset(1)), stands before the program.
 _TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
 
@@ -134,9 +136,9 @@ class Program(NamedTuple):
 def program_of(command: Simple | list[str] | tuple[str, ...]) -> Program:
     """The program of a command, past those that only run another (`env`, `timeout`, `npx`)."""
     words = _words(command)
-    for _ in range(len(words)):
-        rest = _past(words)
-        if rest is None or not rest:
+    for _ in range(_MOST_BEFORE):
+        rest = _past(words) if words else None
+        if not rest:
             break
         words = rest
     return Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())
@@ -192,8 +194,8 @@ def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
 def command_path(command: Simple | list[str] | tuple[str, ...]) -> str:
     """The path by which a command starts a file of the project (`./check.sh`); else empty."""
     words = _words(command)
-    while words and (rest := _past(words)):
-        words = rest
+    for _ in range(_MOST_BEFORE):
+        words = (_past(words) if words else None) or words
     first = words[0] if words else ""
     return first if "/" in first and not first.startswith("/") else ""
 

@@ -1,7 +1,7 @@
 """A POSIX shell line as a tree, as far as it decides who runs and whose exit counts.
 
-Shell Command Language of POSIX.1-2017, with the few words of bash that plans use (`|&`, `[[`, `&>`,
-here strings). Nothing is expanded. Time is linear in the length, and nesting is bounded.
+Shell Command Language of POSIX.1-2017, with the few words of bash that plans use (`|&`, `[[`, here
+strings). Nothing is expanded. Time is linear in the length, and nesting is bounded.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
+from runner.plan.shell.cursor import BREAKS, PLAIN, Cursor
 from runner.plan.shell.shell_nodes import (
     AndOr,
     Case,
@@ -31,13 +32,12 @@ LONGEST = 64 << 10
 """Letters of a line or script that are read."""
 _DEEPEST = 40
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*\+?=")
-_OPERATOR = regex(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
-_REDIRECTION = regex(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])|&>>?")
+_REDIRECTION = regex(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])")
+# To sh, `a &> b` puts `a` into the background and empties `b` (POSIX.1-2017, 2.10.1, rule of the
+# longest operator): so does dash, which is /bin/sh of Debian and its like.
+_REDIRECTION_OF_BASH = regex(rf"{_REDIRECTION.pattern}|&>>?")
 _SUBSTITUTED = regex(r"[<>]?\(")
 """Process substitution, as a word of its own or behind a redirection."""
-_BLANK = regex(r"(?:[ \t\r]|\\\n)+")
-_PLAIN = regex(r"[^\s\\'\"`$;&|()<>]+")
-_BREAKS = frozenset(" \t\r\n;&|()<>")
 _OPENS = frozenset({"if", "while", "until", "for", "case", "{", "select"})
 _CLOSES = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 
@@ -47,30 +47,29 @@ class ShellSyntaxError(ValueError):
 
 
 @lru_cache(maxsize=512)
-def parse(line: str) -> Script:
-    """The tree of a line or script. Raises ShellSyntaxError."""
+def parse(line: str, *, bash: bool = False) -> Script:
+    """The tree of a line or script, for sh or for bash. Raises ShellSyntaxError."""
     if len(line) > LONGEST:
         raise ShellSyntaxError("too long")
-    reader = _Reader(line, 0)
+    reader = _Reader(line, 0, redirection=_REDIRECTION_OF_BASH if bash else _REDIRECTION)
     found = reader.script(())
     if reader.at < len(line):
         raise ShellSyntaxError(f"unexpected {line[reader.at]!r}")
     return found
 
 
-class _Reader:
+class _Reader(Cursor):
     """Recursive descent over one text."""
 
-    def __init__(self, text: str, depth: int, offset: int = 0) -> None:
+    def __init__(
+        self, text: str, depth: int, offset: int = 0, *, redirection: re.Pattern[str]
+    ) -> None:
         if depth > _DEEPEST:
             raise ShellSyntaxError("nested too deeply")
-        self.text = text
-        self.at = 0
+        super().__init__(text, redirection)
         self.depth = depth
         self.offset = offset
         """Where the text begins in the line."""
-        self.waiting: list[str] = []
-        """Ends of here documents whose text begins with the next line."""
 
     # --- lists ------------------------------------------------------------------------
 
@@ -134,6 +133,15 @@ class _Reader:
         if word == "function":
             self.word()
         return self.simple()
+
+    def deeper(self) -> Node:
+        """A command within another that is no list: the body of a function."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ShellSyntaxError("nested too deeply")
+        found = self.command()
+        self.depth -= 1
+        return found
 
     def compound(self, word: str) -> Node:
         match word:
@@ -226,7 +234,7 @@ class _Reader:
         if len(words) == 1 and not assignments and self.text.startswith("()", self.at):
             self.skip(2)
             self.newlines()
-            return Function(words[0].value, self.command())
+            return Function(words[0].value, self.deeper())
         if not words and not assignments and end == start:
             raise ShellSyntaxError("a command is missing")
         place = start + self.offset, end + self.offset
@@ -239,7 +247,7 @@ class _Reader:
     def redirection(self) -> bool:
         """Take one redirection, if there is one; a here document is passed over later."""
         self.blanks()
-        match = _REDIRECTION.match(self.text, self.at)
+        match = self.redirects.match(self.text, self.at)
         if match is None:
             return False
         self.at = match.end()
@@ -250,8 +258,10 @@ class _Reader:
             self.expect(")")
             return True
         target = self.word()
-        if match[0].lstrip("0123456789") in ("<<", "<<-"):
-            self.waiting.append(target.value)
+        if (kind := match[0].lstrip("0123456789")) in ("<<", "<<-"):
+            # Tabs before the end go with `<<-` alone (POSIX.1-2017, 2.7.4).
+            tabs = r"\t*" if kind == "<<-" else ""
+            self.waiting.append(f"^{tabs}{re.escape(target.value)}$")
         return True
 
     # --- words ------------------------------------------------------------------------
@@ -264,10 +274,9 @@ class _Reader:
         scripts: list[Script] = []
         text = self.text
         if text.startswith("((", start):
-            end = text.find("))", start)
-            self.at = len(text) if end < 0 else end + 2
+            self.at = self.find_arithmetic_end(start)
             return Word(text[start : self.at], text[start : self.at])
-        while self.at < len(text) and text[self.at] not in _BREAKS:
+        while self.at < len(text) and text[self.at] not in BREAKS:
             letter = text[self.at]
             if letter == "\\":
                 value.append(text[self.at + 1 : self.at + 2].replace("\n", ""))
@@ -281,7 +290,7 @@ class _Reader:
             elif letter in "$`":
                 self.dollar(value, scripts)
             else:
-                found = _PLAIN.match(text, self.at)
+                found = PLAIN.match(text, self.at)
                 value.append(found[0] if found else letter)
                 self.at += len(value[-1])
         if self.at == start:
@@ -319,8 +328,7 @@ class _Reader:
         """`$(…)` and backticks are scripts of their own; all else stays as it is written."""
         start = self.at
         if self.text.startswith("$((", start):
-            end = self.text.find("))", start)
-            self.at = len(self.text) if end < 0 else end + 2
+            self.at = self.find_arithmetic_end(start + 1)
         elif self.text.startswith("$(", start):
             self.at += 2
             scripts.append(self.script((")",)))
@@ -329,63 +337,12 @@ class _Reader:
             end = self.text.find("}", start)
             self.at = len(self.text) if end < 0 else end + 1
         elif self.text[start] == "`":
-            inner = _Reader(self.until("`"), self.depth + 1, self.offset + start + 1)
+            text, place = self.until("`"), self.offset + start + 1
+            inner = _Reader(text, self.depth + 1, place, redirection=self.redirects)
             scripts.append(inner.script(()))
         else:
             self.at += 1
         value.append(self.text[start : self.at])
-
-    # --- where it stands --------------------------------------------------------------
-
-    def skip(self, count: int) -> None:
-        self.at += count
-
-    def blanks(self) -> None:
-        if found := _BLANK.match(self.text, self.at):
-            self.at = found.end()
-        # `#` begins a comment only where a word could begin (POSIX, 2.3 Token Recognition): `a#b`
-        # is a word.
-        if self.text.startswith("#", self.at):
-            before = self.text[self.at - 1 : self.at] if self.at else " "
-            if before in " \t\n;&|()":
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-
-    def newlines(self) -> None:
-        """Past blanks, comments and line ends."""
-        self.blanks()
-        while self.text.startswith("\n", self.at):
-            self.newline()
-            self.blanks()
-
-    def newline(self) -> None:
-        """Past a line's end, and the here documents that begin with it."""
-        self.at += 1
-        for end in self.waiting:
-            found = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(self.text, self.at)
-            self.at = found.end() + 1 if found else len(self.text)
-        self.at = min(self.at, len(self.text))
-        self.waiting.clear()
-
-    def operator(self) -> str:
-        """The operator that stands next; empty before a word or a redirection."""
-        self.blanks()
-        if _REDIRECTION.match(self.text, self.at):
-            return ""
-        found = _OPERATOR.match(self.text, self.at)
-        return found[0] if found else ""
-
-    def keyword(self) -> str:
-        """The next word, where it stands alone and unquoted; it is not taken."""
-        self.blanks()
-        found = _PLAIN.match(self.text, self.at)
-        if found is None:
-            return ""
-        after = self.text[found.end() : found.end() + 1]
-        return found[0] if not after or after in _BREAKS else ""
-
-    def sees(self, ends: tuple[str, ...]) -> bool:
-        return bool(ends) and (self.operator() in ends or self.keyword() in ends)
 
     def expect(self, mark: str) -> None:
         """Take a word or operator that must stand here."""

@@ -16,7 +16,7 @@ from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
 from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
-from runner.plan.shell.exit_status import starts_no_program
+from runner.plan.shell.quiet_lines import starts_no_program
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display

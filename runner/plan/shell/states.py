@@ -1,0 +1,60 @@
+"""How a shell line may stand at one of its commands: what was said, what ran, what is set."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Said(Enum):
+    """How a command ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    EITHER = "either"
+
+
+class State(NamedTuple):
+    """One way that the line may have come to where it is."""
+
+    said: Said = Said.OK
+    """How the last command ended (`$?`)."""
+    ran: bool = False
+    """Whether the command in question ran and failed."""
+    jump: str = ""
+    """`exit`, `return`, `break` or `continue`, until whoever takes it."""
+    errexit: bool = False
+    pipefail: bool = False
+    told: frozenset[str] = frozenset()
+    """Variables that hold its failure."""
+    behind: bool = False
+    """Whether it runs in the background, and nobody has waited for it."""
+    at_exit: Said | None = None
+    """What a trap makes of the end."""
+
+
+def final(end: State) -> Said:
+    """How the shell ends."""
+    return end.at_exit or end.said
+
+
+def negate(state: State) -> State:
+    """What `!` makes of it."""
+    opposite = {Said.OK: Said.FAILED, Said.FAILED: Said.OK, Said.EITHER: Said.EITHER}
+    return state if state.jump else state._replace(said=opposite[state.said])
+
+
+def exit_on_failure(state: State, *, guarded: bool) -> State:
+    """Under `set -e` the shell ends where a command fails that nobody asks about."""
+    if not state.errexit or guarded or state.jump or state.said is not Said.FAILED:
+        return state
+    return state._replace(jump="exit")
+
+
+def those(states: set[State], said: Said) -> set[State]:
+    """Those that have not jumped and may have ended so."""
+    return {
+        one._replace(said=said)
+        for one in states
+        if not one.jump and one.said in (said, Said.EITHER)
+    }
