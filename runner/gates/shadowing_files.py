@@ -40,7 +40,7 @@ _COVERAGE = regex(r"\bcoverage\b|--cov\b")
 _ENDING = regex(r"(?:\.[\w-]+)*\.(?:py|pyc|so|pyd)\Z")
 _SETS = regex(r"(?P<name>PYTHONPATH|PATH)\+?=(?P<value>.*)", re.DOTALL)
 _SEARCHED = regex(r"^[ \t]*pythonpath\s*=\s*(?P<value>[^\n]*)", re.MULTILINE)
-_CONFIGURATIONS = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
+_CONFIGURATIONS = ("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _LINK = 0o120000
 

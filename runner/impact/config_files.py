@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _NAMES = frozenset(
     {"conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "pytest.ini"}
+    | {".pytest.ini", "pytest.toml", ".pytest.toml"}
     | {"noxfile.py", ".coveragerc", "sitecustomize.py", "usercustomize.py", "Pipfile"}
     | {"Pipfile.lock", "poetry.lock", "uv.lock", "pdm.lock", "requirements.lock", "pylock.toml"}
     | {"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "bun.lock"}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "impact.sqlite"
-_FORMAT = 1
+_FORMAT = 2
 _PATIENCE_SECONDS = 5.0
 _TABLES = """
 create table observed(path text, task text, contract text, rows text,

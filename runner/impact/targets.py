@@ -6,6 +6,7 @@ here (`make test`, `tox`, `cargo test`, a shell script) is about the whole repos
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from typing import TYPE_CHECKING, Protocol
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _READS_SOURCES = ("--doctest", "--mypy", "--ruff", "--flake8", "--pylint", "--black", "--pycode")
-_PATH = regex(r"(?:\./)*[\w@+.-]+(?:/[\w@+.-]*)*", re.ASCII)
 _PLAIN = regex(r"[\w./:=@+, -]*", re.ASCII)
 _UNSEEN = regex(r"[`$<*?]")
 _DATA = regex(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
 _PYTHON = regex(r"(?:.*/)?python[\d.]*\Z")
-_BETWEEN = frozenset({";", "&&", "||", "|", "&", "(", ")", "\n", ";;", "|&"})
+_OPERATORS = regex(r"[();|&\n]+")
 _TESTERS = frozenset({"pytest", "unittest", "py.test", "coverage", "doctest", "trace"})
 _WHOLE = frozenset(
     {"make", "just", "tox", "nox", "npm", "pnpm", "yarn", "bun", "cargo", "sh", "bash", "zsh"}
@@ -84,18 +84,12 @@ class Places(Protocol):
 
 def target_of(command: str, places: Places) -> Target:
     """What a command names, as far as it can be seen without running it."""
-    words = _words(command)
-    if words is None:
+    parts = placed_commands(command)
+    if parts is None:
         return WHOLE  # an open quote: the shell will say so
-    folder = ""
-    runs = True
-    found: list[Target] = []
-    for part in _parts(words):
-        if part[0] == "cd":
-            folder = join_path(folder, part[1]) if len(part) > 1 else ""
-        elif part[0] not in _QUIET:
-            found.append(_name_targets(part, folder, places))
-            runs = runs and _only_runs(part, folder, places)
+    told = [(folder, part) for folder, part in parts if part[0] not in _QUIET]
+    found = [_name_targets(part, folder, places) for folder, part in told]
+    runs = all(_only_runs(part, folder, places) for folder, part in told)
     files = _unite(one.files for one in found)
     folders = _unite(one.folders for one in found)
     keys = _unite(one.keys for one in found)
@@ -107,16 +101,35 @@ def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
-def simple_commands(command: str) -> list[list[str]] | None:
-    """The simple commands of a line as words; None where a quote is open."""
+def placed_commands(command: str) -> list[tuple[str, list[str]]] | None:
+    """The simple commands of a line as words, each with the folder that it runs in.
+
+    The project's own is empty. None where a quote is open.
+    """
     words = _words(command)
-    return None if words is None else list(_parts(words))
+    if words is None:
+        return None
+    folder = ""
+    around: list[str] = []
+    found = []
+    for part in _parts(words):
+        # A subshell has a folder of its own: behind it the one around it holds (POSIX, 2.12).
+        if part[0] == "(":
+            around.append(folder)
+        elif part[0] == ")":
+            folder = around.pop() if around else ""
+        elif part[0] == "cd":
+            folder = join_path(folder, part[1]) if len(part) > 1 else ""
+        else:
+            found.append((folder, part))
+    return found
 
 
 def _words(command: str) -> Sequence[str] | None:
     if _PLAIN.fullmatch(command):
         return command.split()
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
+    lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
     try:
         return list(lexer)
@@ -125,21 +138,24 @@ def _words(command: str) -> Sequence[str] | None:
 
 
 def _parts(words: Sequence[str]) -> Iterator[list[str]]:
-    """The simple commands of a line, without what they set before them."""
+    """The simple commands of a line, without what they set before them, and its brackets."""
     part: list[str] = []
     for word in (*words, ";"):
-        if word not in _BETWEEN:
+        if not _OPERATORS.fullmatch(word):
             if part or not re.match(r"[A-Za-z_]\w*=", word):
                 part.append(word)
-        elif part:
+            continue
+        if part:
             yield part
             part = []
+        # Operators without a blank between them come as one word: `);`.
+        yield from ([sign] for sign in word if sign in "()")
 
 
 def _name_targets(part: Sequence[str], folder: str, places: Places) -> Target:
     """What one simple command names; `folder` is where it runs, empty for the project."""
     here = (folder,) if folder and places.is_folder(folder) else ()
-    if part[0] in _WHOLE or _UNSEEN.search("".join(part)):
+    if part[0] in _WHOLE or _UNSEEN.search("".join(part)) or _has_class(part, folder, places):
         return Target(folders=here, is_whole=not here)
     files: list[str] = []
     folders: list[str] = []
@@ -157,6 +173,12 @@ def _name_targets(part: Sequence[str], folder: str, places: Places) -> Target:
     if not tells or hidden:
         return Target(tuple(files), (*folders, *here), keys, is_whole=not here)
     return Target(tuple(files), tuple(folders), keys)
+
+
+def _has_class(part: Sequence[str], folder: str, places: Places) -> bool:
+    """Whether a word is a glob by its brackets: `[slug].py` may be a file, too."""
+    paths = (path for path in _paths(part, folder) if "[" in path)
+    return any(not (_file(path, places) or places.is_folder(path)) for path in paths)
 
 
 def _only_runs(part: Sequence[str], folder: str, places: Places) -> bool:
@@ -229,12 +251,14 @@ def _path(word: str) -> str | None:
     if value in (".", "./", ""):
         return None
     value = value.removeprefix("./").rstrip("/")
-    if value.startswith(("-", "../", "/")) or not _PATH.fullmatch(value):
-        return None
-    return value
+    return None if value.startswith(("-", "/")) or "\0" in value else value or None
 
 
 def join_path(folder: str, path: str) -> str:
     """A path as seen from the project that is written in a folder of it."""
     path = path.removeprefix("./").rstrip("/")
-    return f"{folder}/{path}" if folder and path else folder or path
+    joined = f"{folder}/{path}" if folder and path else folder or path
+    if ".." not in joined.split("/"):
+        return joined
+    plain = posixpath.normpath(joined)
+    return "" if plain == "." else plain

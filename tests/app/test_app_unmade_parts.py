@@ -115,6 +115,7 @@ def test_a_test_contract_of_what_nobody_has_or_writes_is_told(warned, command, s
         "python -m pytest tests -k 'test_model.py or other'",
         "python -m pytest --ignore tests/old.py tests/test_models.py --junitxml=out/x.py",
         "cd tests && python -m pytest test_models.py",
+        "(cd src && python -m pytest ../tests/test_models.py) && pytest tests/test_models.py",
         "python -m unittest tests.test_models tests.test_models.Case tests.test_models.Case.test_a",
         "python -m unittest discover -s tests -p 'x*.py'",
         "python -m http.server --help",

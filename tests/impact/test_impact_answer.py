@@ -193,6 +193,8 @@ def test_settings_reach_every_test_they_govern_and_no_other():
     shop = a_shop(files=files, tasks=tasks)
     assert set(names(shop.edit("web/package.json", "{}", "{ }"))) == {"TASK-005"}
     assert len(names(shop.edit("pyproject.toml", "[a]", "[b]"))) == 4
+    for other in ("pytest.ini", ".pytest.ini", "pytest.toml"):
+        assert len(names(shop.create(other, "[pytest]\n"))) == 4
 
 
 def test_a_command_that_names_no_file_is_about_every_one():

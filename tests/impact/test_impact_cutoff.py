@@ -133,3 +133,14 @@ def test_any_bytes_are_compared_without_complaint():
     junk = bytes(range(256)) * 4 + b"'\"`{(\\"
     for path in ("a.py", "a.ts", "a.go", "a.rs", "a.js"):
         find_exports(path, junk)
+    for begun in (
+        b"func",
+        b"func (",
+        b"func (s *S)",
+        b"func (s *S) Get",
+        b"export",
+        b"pub",
+        b"impl",
+    ):
+        for path in ("a.ts", "a.go", "a.rs"):
+            find_exports(path, begun)

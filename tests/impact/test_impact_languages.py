@@ -40,6 +40,8 @@ def reaches(files, changed, *, test):
         ("tests/unit/test_a.py", "x = 1", "tests/conftest.py"),
         ("tests/test_a.py", "from unittest.mock import patch\npatch('pkg.a.f')", "pkg/a.py"),
         ("tests/conftest.py", "pytest_plugins = ['plugins.db']", "plugins/db.py"),
+        ("tests/conftest.py", "pytest_plugins: list[str] = ['plugins']", "plugins.py"),
+        ("tests/a.py", "import importlib\nimportlib.import_module(name='pkg')", "pkg.py"),
         ("web/a.ts", "import {x} from './b'", "web/b.ts"),
         ("web/a.ts", "import {x} from './b.js'", "web/b.ts"),
         ("web/a.ts", "export * from '../lib'", "lib/index.tsx"),
@@ -50,6 +52,8 @@ def reaches(files, changed, *, test):
         ("web/a.js", "import './style.css'", "web/style.css"),
         ("cmd/a.go", 'package main\nimport "example.com/m/pkg/db"', "pkg/db/store.go"),
         ("cmd/a.go", 'package main\nimport (\n  "fmt"\n  q "m/pkg/db"\n)', "pkg/db/store.go"),
+        ("cmd/a.go", 'import (\n  "fmt" // Println()\n  "m/pkg/db" // "(\n)', "pkg/db/store.go"),
+        ("cmd/a.go", 'import (\n  /* (a) */ "fmt"\n  "m/pkg/db"\n)', "pkg/db/store.go"),
         ("pkg/a_test.go", "package pkg", "pkg/b.go"),
         ("pkg/a.go", "package pkg\n//go:embed static/*\nvar x embed.FS", "pkg/static/x.html"),
         ("src/lib.rs", "mod db;", "src/db.rs"),
@@ -77,6 +81,11 @@ def test_packages_are_found_by_the_name_in_their_manifest():
         "libs/core/lib/main.js": b"export * from './inner'",
         "libs/core/lib/inner.js": b"",
         "web/a.test.js": b"import {x} from '@acme/core'",
+        "web/package.json": b'{"imports": {"#db": ["./src/db.js"], "#lib/*": "./src/lib/*.js"}}',
+        "web/src/db.js": b"",
+        "web/src/lib/text.js": b"",
+        "web/b.test.js": b"import {x} from '#db'",
+        "web/c.test.js": b"import {x} from '#lib/text'",
         "crates/db/Cargo.toml": b'[package]\nname = "acme-db"\n',
         "crates/db/src/lib.rs": b"mod pool;",
         "crates/db/src/pool.rs": b"",
@@ -86,6 +95,8 @@ def test_packages_are_found_by_the_name_in_their_manifest():
         "cmd/main.go": b'package main\nimport "example.com/acme"',
     }
     assert reaches(files, "libs/core/lib/inner.js", test="web/a.test.js")
+    assert reaches(files, "web/src/db.js", test="web/b.test.js")
+    assert reaches(files, "web/src/lib/text.js", test="web/c.test.js")
     assert reaches(files, "crates/db/src/pool.rs", test="app/tests/it.rs")
     assert reaches(files, "svc/root.go", test="cmd/main.go")
 
@@ -99,6 +110,36 @@ def test_what_nobody_refers_to_is_not_reached():
     }
     assert not reaches(files, "web/b.js", test="web/a.js")
     assert not reaches(files, "pkg/a.py", test="tests/test_a.py")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "from importlib import import_module as load\nload(name)"),
+        ("a.py", "import importlib\nload = importlib.import_module"),
+        ("a.py", "from importlib import import_module\nlist(map(import_module, names))"),
+        ("a.py", "import importlib\nimportlib.import_module(name=name)"),
+        ("a.js", "require('./plugins/' + name)"),
+        ("a.js", 'await import("./plugins/" .concat(name))'),
+        ("a.ts", "await import(`./plugins/` + name)"),
+    ],
+)
+def test_a_name_that_is_made_at_run_time_may_be_any(path, text):
+    language = language_of(path)
+    assert set(language.wide) & language.imports_of(path, text.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "from importlib import import_module\nimport_module('b')"),
+        ("a.js", "require('./plugins/a' )"),
+        ("a.ts", "await import('./a', {with: {type: 'json'}})"),
+    ],
+)
+def test_a_name_that_is_written_is_that_one(path, text):
+    language = language_of(path)
+    assert not set(language.wide) & language.imports_of(path, text.encode())
 
 
 def test_any_bytes_are_read_without_complaint():
@@ -115,7 +156,10 @@ def test_any_bytes_are_read_without_complaint():
 
 class Places:
     FILES = frozenset(
-        ("tests/test_a.py", "src/app/cli.py", "web/a.test.ts", "tool.sh", "server.js", "rows.csv")
+        (
+            *("tests/test_a.py", "src/app/cli.py", "web/a.test.ts", "tool.sh", "server.js"),
+            *("rows.csv", "tests/test b.py", "tests/test_ä.py", "tests/[id].py"),
+        )
     )
 
     def is_file(self, path):
@@ -134,6 +178,15 @@ class Places:
         ("pytest --cov=src tests -m slow", [], ["tests"]),
         ("cd web && npx vitest a.test.ts", ["web/a.test.ts"], []),
         ("cd web && npm test", [], ["web"]),
+        ("(cd web && npm test) && pytest tests/test_a.py", ["tests/test_a.py"], ["web"]),
+        ("(cd web && npm test);pytest tests/test_a.py", ["tests/test_a.py"], ["web"]),
+        ("(cd web; (true);npx vitest a.test.ts)", ["web/a.test.ts"], []),
+        ("cd web && pytest ../tests/test_a.py", ["tests/test_a.py"], []),
+        ("cd web && cd .. && pytest tests/test_a.py", ["tests/test_a.py"], []),
+        ("cd web\nnpx vitest a.test.ts", ["web/a.test.ts"], []),
+        ("pytest tests/test_a.py 'tests/test b.py'", ["tests/test_a.py", "tests/test b.py"], []),
+        ("pytest tests/test_a.py tests/test_ä.py", ["tests/test_a.py", "tests/test_ä.py"], []),
+        ("pytest 'tests/[id].py'", ["tests/[id].py"], []),
         ("PYTHONPATH=src python tests/test_a.py", ["tests/test_a.py"], []),
         ("go test ./web/...", [], ["web"]),
         ("node server", ["server.js"], []),
@@ -163,6 +216,8 @@ def test_a_command_that_names_what_it_tests_is_narrow(command, files, folders):
         "pytest --config tests/test_a.py",
         "pytest tests/test_a.py && make lint",
         "pytest tests/test_gone.py",
+        "pytest tests/test_a.py tests/test_[bc].py",
+        "pytest ../tests/test_a.py",
     ],
 )
 def test_a_command_that_leaves_a_doubt_is_about_everything(command):

@@ -244,20 +244,16 @@ def _warn(at: Position, path: str, message: str, hint: str) -> Problem:
 
 def find_missing_target(command: str, supply: Supply) -> tuple[str, str] | None:
     """`file` or `module` and its name, of what a command runs and nobody has; None for a doubt."""
-    parts = targets.simple_commands(command)
+    parts = targets.placed_commands(command)
     if parts is None or _UNSEEN.search(command):
         return None
-    folder = ""
     missing: tuple[str, str] | None = None
-    for part in parts:
-        if part[0] == "cd" and len(part) > 1:
-            folder = targets.join_path(folder, part[1])
-        elif part[0] in _QUIET:
+    for folder, part in parts:
+        if part[0] in _QUIET:
             continue
-        elif not _is_known(part):
+        if not _is_known(part):
             return None
-        else:
-            missing = missing or _of_one(part, folder, supply)
+        missing = missing or _of_one(part, folder, supply)
     return missing
 
 
@@ -300,7 +296,7 @@ def _unittest(words: Sequence[str], folder: str, supply: Supply) -> tuple[str, s
 def _first_lost(words: Sequence[str], folder: str, supply: Supply) -> tuple[str, str] | None:
     for before, word in zip(("", *words), words, strict=False):
         path = word.partition("::")[0].removeprefix("./")
-        if before in _OPTIONS or word.startswith(("-", "/", "../")) or "=" in word:
+        if before in _OPTIONS or word.startswith(("-", "/")) or "=" in word:
             continue
         if not is_source(path):
             continue

@@ -15,7 +15,11 @@ from runner.languages.c_like_lexer import header_of, top_statements
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_IMPORTS = re.compile(r"^import\s*(?:\((?P<many>.*?)\)|(?P<one>[^\n]*))", re.DOTALL | re.MULTILINE)
+_IMPORTS = re.compile(
+    # A comment beside an import may hold brackets and quotes of its own.
+    r"^import\s*(?:\((?P<many>(?://[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|`[^`]*`|[^)])*+)|(?P<one>[^\n]*))",
+    re.DOTALL | re.MULTILINE,
+)
 _QUOTED = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
 _EMBEDDED = re.compile(r"^//go:embed\s+(.*)$", re.MULTILINE)
 _TEXT = re.compile(r'["`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})["`]')
@@ -88,8 +92,9 @@ def exports_of(path: str, content: bytes) -> list[str] | None:
     for words in top_statements(content, by_line=True):
         kind = words[0]
         if kind == "func":
-            name = words[words.index(")") + 1] if words[1] == "(" and ")" in words else words[1]
-            if name[:1].isupper():
+            # Behind the receiver, where there is one; of a line that was not finished nothing.
+            behind = words.index(")") + 1 if words[1:2] == ["("] and ")" in words else 1
+            if "".join(words[behind : behind + 1])[:1].isupper():
                 found.append(header_of(words))
         elif kind in ("type", "var", "const") and any(word[:1].isupper() for word in words[1:]):
             found.append(" ".join(words))

@@ -25,7 +25,11 @@ _LITERAL = re.compile(
     r"""(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n$]+)`)""",
     re.DOTALL,
 )
-_DYNAMIC = re.compile(r"""\b(?:require|import)\s*\(\s*(?:/\*.*?\*/\s*)?(?:[\w$]|`[^`]*\$\{)""")
+_DYNAMIC = re.compile(
+    r"""\b(?:require|import)\s*\(\s*(?:/\*.*?\*/\s*)?"""
+    # By a name, a template, or a text that something is added to: `require('./' + name)`.
+    r"""(?:[\w$]|`[^`]*\$\{|(?:'[^'\n]*'|"[^"\n]*"|`[^`]*`)\s*+[^\s,)])"""
+)
 _TEXT = re.compile(r"""['"`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})['"`]""")
 
 
@@ -53,10 +57,15 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 def names_of(path: str, content: bytes) -> frozenset[str]:
-    """The name under which a package of this repository is imported, said by its package.json."""
+    """The names under which a package.json has its package imported, and files inside of it."""
     del path
-    name = _table(content.decode("utf-8", "replace")).get("name")
-    return frozenset({f"js:{name}"}) if isinstance(name, str) and name else frozenset()
+    table = _table(content.decode("utf-8", "replace"))
+    name, inner = table.get("name"), table.get("imports")
+    names = [name] if isinstance(name, str) and name else []
+    # Names of its own begin with `#`, and may stand for all that begins so (Node.js, "Subpath
+    # imports").
+    names += [one.partition("/")[0] for one in (inner if isinstance(inner, dict) else ())]
+    return frozenset(f"js:{one}" for one in names)
 
 
 def _resolve_specifier(path: str, name: str) -> Iterator[str]:
@@ -94,9 +103,10 @@ def _entries(path: str, text: str) -> Iterator[str]:
     """The files that a package.json names anywhere, and those that are its entry without a word."""
     folder = posixpath.dirname(path)
     for named in ("index", "src/index", *_texts(_table(text))):
-        place = posixpath.normpath(posixpath.join(folder, named))
+        place = posixpath.normpath(posixpath.join(folder, named.partition("*")[0]))
         if not place.startswith(".."):
             yield from _places(place)
+            yield from [f"dir:{posixpath.basename(place)}"] if "*" in named else ()
 
 
 def _table(text: str) -> dict[str, object]:
@@ -108,15 +118,15 @@ def _table(text: str) -> dict[str, object]:
 
 
 def _texts(table: dict[str, object]) -> Iterator[str]:
-    for name in ("main", "module", "browser", "types", "exports", "bin"):
+    for name in ("main", "module", "browser", "types", "exports", "imports", "bin"):
         yield from _leaves(table.get(name))
 
 
 def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for one in value.values():
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _leaves(one)
 
 

@@ -37,7 +37,22 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
     around = frozenset(_around(path))
     if tree is None:
         return around | {UNREADABLE}
-    return around | frozenset(key for node in ast.walk(tree) for key in _keys_in(node, path))
+    found = {key for node in ast.walk(tree) for key in _keys_in(node, path)}
+    return around | found | ({DYNAMIC} if _hands_on_loaders(tree) else frozenset())
+
+
+def _hands_on_loaders(tree: ast.Module) -> bool:
+    """Whether what imports by a name gets a name of its own, or is handed to somebody."""
+    called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            if node.name in _LOADERS and node.asname not in (None, node.name):
+                return True
+        elif isinstance(node, ast.Name | ast.Attribute):
+            loads = isinstance(node.ctx, ast.Load) and _name(node) in _LOADERS
+            if loads and id(node) not in called:
+                return True
+    return False
 
 
 def keys_of(path: str) -> tuple[str, ...]:
@@ -93,8 +108,9 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
                 yield from module_keys(alias.name)
         case ast.ImportFrom(module, names, level):
             yield from _from(path, module or "", [alias.name for alias in names], level or 0)
-        case ast.Call(func, arguments):
-            yield from _keys_of_call(path, _name(func), arguments)
+        case ast.Call(func, arguments, keywords):
+            given = [*arguments, *(one.value for one in keywords if one.arg == "name")]
+            yield from _keys_of_call(path, _name(func), given)
         case ast.BinOp(_, ast.Div(), ast.Constant(value=str(text))):
             yield from _folder(text)
         case ast.Constant(value=str(text)):
@@ -102,7 +118,11 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
         case ast.List(elements) | ast.Tuple(elements):
             yield from _keys_of_started(elements)
         # pytest imports what this name lists (pytest, "Global variables": pytest_plugins).
-        case ast.Assign([ast.Name("pytest_plugins")], value):
+        case (
+            ast.Assign([ast.Name("pytest_plugins")], value)
+            | ast.AnnAssign(ast.Name("pytest_plugins"), value=ast.expr() as value)
+            | ast.AugAssign(ast.Name("pytest_plugins"), value=value)
+        ):
             yield from _plugins(value)
         case _:
             return
