@@ -52,6 +52,7 @@ from runner.team.journal_copy import JournalCopy
 from runner.team.repository_list import list_repositories
 from runner.team.store_engine import StoreAwayError, UnfitValueError
 from runner.team.team_budget import read_share
+from runner.team.work_end import shorten
 from runner.text.display import format_error
 
 if TYPE_CHECKING:
@@ -155,14 +156,16 @@ class TeamTurn:
 
         Where the store is away nothing is told: the claim runs out.
         """
-        with suppress(StoreAwayError, LostClaimError):
-            if self._mine is None:
-                self._end_waiting(said)
-            else:
-                self._hand_on(self._mine, said, head, is_again=is_again)
-        if self._heart is not None:
-            self._heart.__exit__()
-        self._mine = self._heart = self._copy = None
+        try:
+            with suppress(StoreAwayError, LostClaimError):
+                if self._mine is None:
+                    self._end_waiting(said)
+                else:
+                    self._hand_on(self._mine, shorten(said), head, is_again=is_again)
+        finally:
+            if self._heart is not None:
+                self._heart.__exit__()
+            self._mine = self._heart = self._copy = None
 
     def _end_waiting(self, said: str) -> None:
         found = self._find() if said in ENDED else None
@@ -240,7 +243,10 @@ class QueuedClone(IssueClone):
         """Hand it back; of an issue that has no branch yet there is nothing to."""
         if not self.branch:
             return
-        head = self.look().head if self.place.is_dir() else ""
+        head = ""
+        # Here alone, and whatever is wrong here: a turn that is not ended is nobody's ever after.
+        with suppress(RunnerError, OSError), Repository.open(self.place) as repository:
+            head = repository.find_head().commit or ""
         self._turn.end(said, is_again=is_again, head=head)
 
     def review(self, draft: DraftProposed) -> DraftVerdict:

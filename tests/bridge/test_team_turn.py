@@ -4,13 +4,15 @@ import os
 import random
 import signal
 import time
+from types import SimpleNamespace
 
 import pytest
 from store_build import a_store
 from test_bridge_kills import Kills
 
+from runner.app.observer import Silent
 from runner.bridge.issue_desk import EndedBuildError, TurnError
-from runner.bridge.team_turn import TeamTurn
+from runner.bridge.team_turn import QueuedClone, TeamTurn
 from runner.config.settings import Settings
 from runner.errors import RunnerError
 from runner.team.budget_share import Bound
@@ -188,6 +190,27 @@ def test_one_whose_issue_is_over_waits_no_more(turns, said):
     turns.take().end(PLAN, is_again=False)
     turns.make().end(said, is_again=False)
     assert turns.row.state == "CANCELLED"
+
+
+def test_what_cannot_be_looked_at_any_more_is_handed_back_and_its_heart_stands_still(turns):
+    """As where the remote went away: with a heart that goes on beating nobody has it again."""
+    source = SimpleNamespace(environ={}, settings=Settings())
+    clone = QueuedClone(source, "origin", turns.clone.folder, Silent(), "runner/42")
+    clone.make_turn = lambda *_: turns.make()
+    clone.place.mkdir(parents=True)  # no repository
+    clone._turn.take(clone)
+    heart = clone._turn._heart
+    clone.end_turn("the forge does not answer", is_again=True)
+    assert (turns.row.state, turns.row.waits) == ("PENDING", "")
+    assert not heart._thread.is_alive()
+    turns.take(me=OTHER).end(PLAN, is_again=False)
+
+
+def test_words_of_an_error_that_no_store_keeps_hand_it_back_all_the_same(turns):
+    turn = turns.take()
+    turn.end("\udcff is in no repository", is_again=True)
+    assert turns.row.state == "PENDING"
+    assert turns.row.note.endswith("is in no repository")
 
 
 # --- in an issue ------------------------------------------------------------------------
