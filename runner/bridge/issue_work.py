@@ -14,6 +14,7 @@ from runner import effects
 from runner.bridge.admission import find_admission
 from runner.bridge.comment_text import code, list_naming, name_branch
 from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
+from runner.bridge.forge import ForgeError
 from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
 from runner.bridge.issue_end import clear_before, end_issue
 from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
@@ -91,7 +92,10 @@ class IssueWork(IssueDesk):
         if now < self._looked + self.poll:
             return False
         self._looked = now
-        return self._is_unwanted()
+        try:
+            return self._is_unwanted()
+        except ForgeError:  # it says nothing for now: hours of work are not ended for that
+            return False
 
     def _is_unwanted(self) -> bool:
         now = replace(self)  # what is being done keeps what it read

@@ -59,6 +59,20 @@ def test_nothing_goes_on_for_who_asked_and_may_push_no_more(case):
     assert case.builder.done == ["draft 1"]
 
 
+def test_a_forge_that_does_not_answer_for_a_moment_ends_nothing_that_goes_on(case, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("runner.effects.monotonic", lambda: clock[0])
+    case.label().advance()
+    work = case.make_work()
+    work.advance()
+    case.server.busy = [(429, {"Retry-After": "7"})]
+    assert not work.is_halted()
+    case.server.close_issue("ada", case.number)
+    assert not work.is_halted(), "it is left alone for as long as it asked for"
+    clock[0] += 8
+    assert work.is_halted(), "and what it says then is heard"
+
+
 def test_rights_are_asked_again_within_one_long_round(case, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("runner.effects.monotonic", lambda: clock[0])
