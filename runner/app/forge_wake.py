@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.config.paths import Places
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})/[A-Za-z0-9._-]{1,100}")
 _NAME = "wake"
 
 

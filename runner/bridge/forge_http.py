@@ -39,6 +39,9 @@ _PAUSE = 0.5
 _LONGEST_PAUSE = 3600.0
 _SHORTEST_PAUSE, _USUAL_PAUSE = 1.0, 60.0
 _NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
+_PAGE_SIZE = re.compile(r"[?&]per_page=(\d{1,4})(?:&|\Z)")
+_LIMITED = "RATE_LIMITED"
+"""How GraphQL, which answers 200, calls what REST tells by 403."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
 _FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
@@ -88,9 +91,7 @@ class ForgeHttp:
 
     def __post_init__(self) -> None:
         """Raises RunnerError for an address that would tell the token to the network."""
-        place = urlsplit(self.address)
-        is_plain = place.scheme == "http" and place.hostname in _LOOPBACK
-        if not place.hostname or place.username or not (place.scheme == "https" or is_plain):
+        if not _may_carry_token(self.address):
             raise RunnerError(
                 "the forge's address is no https:// address",
                 where=self._hide(self.address),
@@ -149,8 +150,11 @@ class ForgeHttp:
         told = said if isinstance(said, dict) else {}
         if told.get("errors"):
             first = told["errors"][0] if isinstance(told["errors"], list) else {}
-            why = str(first.get("message") if isinstance(first, dict) else first)[:_TOLD]
-            raise ForgeError(f"the forge refuses it: {self._hide(why)}", status=UNFIT)
+            first = first if isinstance(first, dict) else {"message": first}
+            if first.get("type") == _LIMITED:
+                raise self._leave_alone(_USUAL_PAUSE)
+            why = self._hide(str(first.get("message")))[:_TOLD]
+            raise ForgeError(f"the forge refuses it: {why}", status=UNFIT)
         data = told.get("data")
         return data if isinstance(data, dict) else {}
 
@@ -173,7 +177,7 @@ class ForgeHttp:
             break
         if kept is not None and document is _SAME:
             return kept.document, kept.next
-        if tag:
+        if tag and not (_is_full(url, document) and not following):
             self._keep(url, _Kept(tag, document, following, size))
         return document, following
 
@@ -254,12 +258,15 @@ class ForgeHttp:
             status=_FINE,
         )
 
+    def _leave_alone(self, seconds: float) -> ForgeBusyError:
+        self._quiet_until = effects.monotonic() + seconds
+        return ForgeBusyError("the forge wants fewer calls", seconds)
+
     def _explain(self, method: str, url: str, error: HTTPError) -> ForgeError:
         """What a refusal means."""
         pause = _find_pause(error.code, error.headers)
         if pause is not None:
-            self._quiet_until = effects.monotonic() + pause
-            return ForgeBusyError("the forge wants fewer calls", pause)
+            return self._leave_alone(pause)
         said = self._message_of(error)
         hint = {
             _UNKNOWN: "the token is not valid (any more)",
@@ -278,10 +285,27 @@ class ForgeHttp:
         except (ValueError, OSError, HTTPException, RecursionError):
             return ""
         message = document.get("message") if isinstance(document, dict) else None
-        return self._hide(message[:_TOLD]) if isinstance(message, str) else ""
+        return self._hide(message)[:_TOLD] if isinstance(message, str) else ""
 
     def _hide(self, text: str) -> str:
         return display(redact(text, (self.token,)))
+
+
+def _is_full(url: str, document: object) -> bool:
+    """Whether a page has no room: with the first thing behind it, it is the same, tag and all."""
+    asked = _PAGE_SIZE.search(url)
+    return asked is not None and isinstance(document, list) and len(document) >= int(asked[1])
+
+
+def _may_carry_token(address: str) -> bool:
+    """Whether it goes there over TLS, or stays on this machine."""
+    try:
+        place = urlsplit(address)
+        host, _ = place.hostname, place.port
+    except ValueError:  # `[::1` and a port of a million
+        return False
+    is_plain = place.scheme == "http" and host in _LOOPBACK
+    return bool(host) and not place.username and (place.scheme == "https" or is_plain)
 
 
 def _find_pause(status: int, told: Message) -> float | None:

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
     from runner.bridge.forge_http import ForgeHttp
 
 DEFAULT_API = "https://api.github.com"
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
+# With `_`: an enterprise names those whom it manages `NAME_CODE` (docs.github.com, "Username
+# considerations for external authentication").
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})/[A-Za-z0-9._-]{1,100}")
+_LOGIN = re.compile(r"[A-Za-z0-9_-]+(?:\[bot\])?")
 _PAGE = "per_page=100"
 _MISSING = 404
 _RIGHTS = 60.0
@@ -153,7 +156,7 @@ class GitHub:
 
     def may_write(self, login: str) -> bool:
         """Whether somebody may push; `maintain` is told as write, and triage as read."""
-        if not re.fullmatch(r"[A-Za-z0-9-]+(?:\[bot\])?", login):
+        if not _LOGIN.fullmatch(login):
             return False
         may, until = self._writers.get(login, (False, 0.0))
         if effects.monotonic() >= until:

@@ -1,12 +1,15 @@
 """GitHub's API through the adapter, against a forge on loopback that keeps GitHub's rules."""
 
+import json
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 from forge_server import ForgeServer
 
+from runner.app.forge_wake import find_bridge_folder, wake_bridge
 from runner.bridge import forge_http
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.forge_http import ForgeHttp
@@ -46,6 +49,7 @@ def server(bare, monkeypatch):
     monkeypatch.setattr(forge_http, "_PAUSE", 0.01)
     with ForgeServer("acme/shop", bare) as server:
         server.people |= {"ada": "write", "tom": "triage", "boss": "admin", "mia": "maintain"}
+        server.people["zoe_acme"] = "write"  # as an enterprise names those that it manages
         yield server
     assert server.mismatches == []
 
@@ -90,6 +94,17 @@ def test_all_pages_are_read_and_what_did_not_change_costs_nothing(server, forge)
     assert [one.body for one in forge.list_comments(number)] == [*"abcdef"]
 
 
+def test_what_comes_behind_a_page_that_was_full_is_seen(server, forge, monkeypatch):
+    """The page stays the same then, and so does its tag."""
+    monkeypatch.setattr("runner.bridge.github._PAGE", "per_page=2")
+    number = server.open_issue("ada", "Many")
+    for many in ("ab", "abc", "abcd", "abcde"):
+        for text in many[len(server.comments_of(number)) :]:
+            server.comment("ada", number, text)
+        assert [one.body for one in forge.list_comments(number)] == [*many]
+        assert [one.body for one in forge.list_comments(number)] == [*many]
+
+
 def test_an_enterprise_has_its_other_interface_beside_the_first(server):
     forge = GitHub(ForgeHttp(f"{server.address}/api/v3", server.token), "acme/shop")
     number = server.open_issue("eve", "Export", "as CSV")
@@ -99,7 +114,10 @@ def test_an_enterprise_has_its_other_interface_beside_the_first(server):
 
 @pytest.mark.parametrize(
     ("login", "may"),
-    [("ada", True), ("boss", True), ("mia", True), ("tom", False), ("eve", False), ("../x", False)],
+    [
+        *(("ada", True), ("boss", True), ("mia", True), ("tom", False), ("eve", False)),
+        *(("zoe_acme", True), ("../x", False)),
+    ],
 )
 def test_who_may_push_is_asked_of_the_forge(forge, login, may):
     assert forge.may_write(login) is may
@@ -260,8 +278,27 @@ def test_no_error_tells_the_token(server):
     assert secret not in f"{refused.value!r} {refused.value.hint} {wrong!r}"
 
 
+def test_a_limit_of_the_other_interface_is_one_and_no_refusal(odd):
+    """It is told by 200: taken for a refusal, a pull request would be left a draft for ever."""
+    wrong = {"type": "RATE_LIMITED", "message": "API rate limit exceeded"}
+    odd.answer = (200, {}, json.dumps({"errors": [wrong]}).encode())
+    http = ForgeHttp(odd.address, "t")
+    with pytest.raises(ForgeBusyError, match="fewer calls"):
+        http.ask("mutation", {}, is_write=True)
+    with pytest.raises(ForgeBusyError, match="fewer calls"):
+        http.read("/user")
+    assert len(odd.asked) == 1
+
+
 @pytest.mark.parametrize(
-    "address", ["http://forge.test/api", "ftp://127.0.0.1", "nonsense", "https://me@forge.test"]
+    "address",
+    [
+        "http://forge.test/api",
+        "ftp://127.0.0.1",
+        "nonsense",
+        "https://me@forge.test",
+        "https://[::1",
+    ],
 )
 def test_a_token_goes_over_tls_or_nowhere(address):
     with pytest.raises(RunnerError, match="no https"):
@@ -272,6 +309,13 @@ def test_a_token_goes_over_tls_or_nowhere(address):
 def test_a_name_that_is_no_repository_makes_no_address(name):
     with pytest.raises(RunnerError, match="no such repository"):
         GitHub(ForgeHttp("https://forge.test", "t"), name)
+
+
+def test_a_repository_may_be_of_somebody_whom_an_enterprise_manages(tmp_path):
+    GitHub(ForgeHttp("https://forge.test", "t"), "zoe_acme/shop")
+    places = SimpleNamespace(state=tmp_path)
+    find_bridge_folder(places, "zoe_acme/shop").mkdir(parents=True)
+    assert wake_bridge(places, "zoe_acme/shop")
 
 
 @pytest.fixture
