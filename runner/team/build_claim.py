@@ -176,25 +176,28 @@ def _find_pending(
 ) -> Any:
     """A build that waits, and whose branch nobody builds."""
     full = [of.bound.scope for of in bounds if of.why]
-    one, other = _PENDING, _OTHER
-    is_built = exists().where(
-        other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
-    )
-    said = select(one.c.id).where(
-        one.c.state == literal_column("'PENDING'"),  # in words: by these the index is found
-        ~is_built,
-        _is_free(one, full),
-    )
+    one = _PENDING
+    said = select(one.c.id).where(*_may_begin(one, full))
     if build:
         before = builds.alias("before")
         is_second = exists().where(
-            before.c.state == literal_column("'PENDING'"),
+            *_may_begin(before, full),
             *(before.c.waits == "", before.c.free_at <= now),
             *(before.c.priority > one.c.priority, _fits(before, me)),
         )
         return _take_first(said.where(one.c.id == build, ~is_second), one)
     is_ready = or_(one.c.free_at <= now, one.c.host == me.host)
     return _take_first(said.where(one.c.waits == "", is_ready, _fits(one, me)), one)
+
+
+def _may_begin(one: Any, full: Sequence[str]) -> tuple[Any, ...]:
+    """That it is not begun, nobody builds its branch, and no bound of these scopes keeps it."""
+    other = _OTHER
+    is_built = exists().where(
+        other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
+    )
+    # In words: by these the index is found.
+    return one.c.state == literal_column("'PENDING'"), ~is_built, _is_free(one, full)
 
 
 def _take_first(said: Any, one: Any) -> Any:
@@ -358,16 +361,18 @@ def hand_back(
     waits: str = "",
     after: float = 0.0,
     shown: Sequence[ShownWork] = (),
-) -> None:
+) -> str:
     """Let it be claimed again: at once, after so many seconds, or once a person answered.
 
-    `waits` names what they are to answer, `shown` is what they are to see of it.
-
-    Raises LostClaimError, StoreAwayError.
+    `waits` names what they are to answer, `shown` is what they are to see of it. Gives who wanted
+    it ended meanwhile: then it is. Raises LostClaimError, StoreAwayError.
     """
     now = clock(store)
-    with write_mine(store, mine) as (connection, _):
+    with write_mine(store, mine) as (connection, was):
         close_claim(connection, mine, share)
+        if by := was.cancelled_by:
+            _end(connection, mine, "CANCELLED", f"cancelled by {by}", "", by=by)
+            return by
         kind = "build.put-off" if after else "build.released"
         kind = "build.waits" if waits else kind
         if waits and _has_answers(connection, mine.id):
@@ -388,3 +393,4 @@ def hand_back(
             )
         )
         ring(connection)
+    return ""

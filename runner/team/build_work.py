@@ -100,8 +100,7 @@ class BuildWork:
         self.clone.stopped = self._wants_end
         with self._heart:
             try:
-                end = self._work()
-                self._finish(end)
+                end = self._finish(self._work())
             except LostClaimError as error:
                 return WorkEnd("", error.message)
             finally:
@@ -362,18 +361,19 @@ class BuildWork:
 
     # --- the end ------------------------------------------------------------------------
 
-    def _finish(self, end: WorkEnd) -> None:
-        """Write it down, however long the store is away. Raises LostClaimError."""
+    def _finish(self, end: WorkEnd) -> WorkEnd:
+        """Write it down, however long the store is away; how it ended. Raises LostClaimError."""
         shown = self.clone.describe_shown() if end.waits else ()
 
-        def say() -> None:
+        def say() -> WorkEnd:
             with suppress(UnfitValueError):  # what the build ended by, perhaps
                 while self._copy.step(self.store, self.mine, ()):
                     pass
             if end.state == "PENDING":
                 known = (self.store, self.mine, end.note, self._share)
-                hand_back(*known, waits=end.waits, after=end.after, shown=shown)
-            else:
-                finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
+                by = hand_back(*known, waits=end.waits, after=end.after, shown=shown)
+                return WorkEnd("CANCELLED", f"cancelled by {by}") if by else end
+            finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
+            return end
 
-        self._insist(say)
+        return self._insist(say)

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import event
 from store_build import a_store, new_database
 from test_store import a_build
 
+from runner.team.budget_share import Bound
 from runner.team.build_claim import (
     Claimer,
     LostClaimError,
@@ -31,6 +33,7 @@ from runner.team.projections import find_faults
 from runner.team.repository_list import Registered
 from runner.team.store_engine import UnfitValueError
 from runner.team.tables import builds
+from runner.team.team_budget import set_bound
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "ada@here")
 ADA = Claimer("ada@here/1", "here", ("gpu",), ttl=30)
@@ -127,6 +130,18 @@ def test_a_cancelled_build_whose_worker_died_is_cancelled_by_the_next_one(store)
     assert list(find_faults(store)) == []
 
 
+@pytest.mark.parametrize("more", [{"waits": "TASK-001"}, {"after": 600.0}, {}])
+def test_a_cancel_of_the_moment_in_which_it_is_handed_back_ends_it(store, more):
+    """Its worker had heard nothing yet: it would wait for a person, who wants it no more."""
+    made = queued(store)
+    mine = claim_build(store, ADA)
+    cancel_build(store, made, "eve")
+    assert hand_back(store, mine, "TASK-001 waits for a person", **more) == "eve"
+    row = find_build(store, made.id)
+    assert (row.state, row.waits, row.note) == ("CANCELLED", "", "cancelled by eve")
+    assert list(find_faults(store)) == []
+
+
 def test_a_worker_hears_with_its_next_beat_that_a_build_is_cancelled(store):
     made = queued(store)
     mine = claim_build(store, ADA)
@@ -146,6 +161,22 @@ def test_what_waits_for_a_person_is_claimed_once_they_answered_by_its_host_first
     assert claim_build(store, BOB) is None
     assert claim_build(store, ADA).id == made.id
     assert list(find_faults(store)) == []
+
+
+@pytest.mark.parametrize("held", ["branch", "budget"])
+def test_a_build_is_not_kept_from_its_worker_by_one_that_nobody_can_begin(store, held):
+    queued(store, branch="feature/a")
+    going = claim_build(store, BOB)
+    if held == "budget":
+        set_bound(store, Bound("shop", at_once=1, by="ada"))
+    branch = "feature/a" if held == "branch" else "feature/b"
+    queued(store, branch=branch, priority=5)
+    tea = replace(SHOP, name="tea")
+    mine = queue_build(store, Wanted(tea, "issue 7", branch="runner/7", tags=("bridge",)))
+    assert claim_build(store, ADA, build=mine.id).id == mine.id
+    hand_back(store, going, "")
+    more = queue_build(store, Wanted(tea, "issue 8", branch="runner/8", tags=("bridge",)))
+    assert claim_build(store, ADA, build=more.id) is None, "now it could, and goes first"
 
 
 def test_a_build_that_is_put_off_is_nobody_s_until_then(store):
