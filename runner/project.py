@@ -157,6 +157,14 @@ class Project:
         raise RunnerError("there is no TASK-GRAPH.md here", where=where, hint="runner init")
 
     @property
+    def has_plan(self) -> bool:
+        """Whether there is one; the first may be a draft still."""
+        try:
+            return bool(self.plan_path)
+        except RunnerError:
+            return False
+
+    @property
     def plan_bytes(self) -> bytes:
         """The plan's file as it is now."""
         try:
@@ -309,8 +317,17 @@ def _project_of(plan: Path, folders: Folders) -> Path:
         raise RunnerError("there is no such plan", where=str(plan), hint="runner init")
     if not plan.is_relative_to(folders.top):
         raise RunnerError("the plan lies outside the repository", where=str(plan))
+    return _folder_of(plan)
+
+
+def _folder_of(plan: Path) -> Path:
     folder = plan.parent
     return folder.parent.parent if folder.parts[-2:] == ("artifacts", "build") else folder
+
+
+def find_journal(clone: Path, plan: str) -> Path:
+    """Where the journal is, or will be, of the plan at a path in a clone; empty: at its top."""
+    return (_folder_of(clone / plan) if plan else clone) / JOURNAL
 
 
 def _root_with_plan(start: Path, folders: Folders, environ: Mapping[str, str]) -> Path:

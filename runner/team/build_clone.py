@@ -20,7 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.own_command import end_orphan
-from runner.project import JOURNAL, Project
+from runner.project import Project, find_journal
 from runner.repo.clone import ORIGIN, catch_up, measure_folder, switch_branch
 from runner.repo.foreign_address import (
     find_identity,
@@ -112,7 +112,7 @@ class BuildClone:
     @property
     def journal(self) -> Path:
         """Its journal, which is not there before something happened."""
-        return self.place / JOURNAL
+        return find_journal(self.place, self.build.plan)
 
     @property
     def wish(self) -> Path:
@@ -367,7 +367,7 @@ def _may_go(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
 def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str, str]) -> bool:
     """Whether the remote has all commits, and the store the whole journal."""
     try:
-        journal = (place / JOURNAL).read_bytes()
+        journal = find_journal(place, build.plan).read_bytes()
     except FileNotFoundError:
         journal = b""
     if not is_copied(store, build.id, journal):

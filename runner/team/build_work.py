@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.team.build_clone import BuildClone
     from runner.team.build_queue import QueuedBuild
+    from runner.team.shown_work import ShownWork
     from runner.team.store_engine import Store
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class BuildWork:
     _copy: JournalCopy = field(init=False)
     _heart: Heartbeat = field(init=False)
     _tasks: tuple[str, ...] = ()
+    _shown: tuple[ShownWork, ...] = ()
     _given: Share = FREE
     """What this claim may take."""
     _has_answered: bool = False
@@ -120,11 +122,7 @@ class BuildWork:
             if why := self._find_stop():
                 return why
             self._insist(lambda: self._take_answers(is_running=False))
-            if wanted := self._draft():
-                return wanted
-            self._tasks = self.clone.list_tasks()
-            self._note("analysis.completed", {"tasks": len(self._tasks)})
-            return self._build()
+            return self._show(self._draft() or self._build())
         except (LostClaimError, StoreAwayError):
             raise
         except OSError as error:  # no room, no process, what nobody may take away: this machine's
@@ -139,6 +137,11 @@ class BuildWork:
             if error.code is ExitCode.CONFLICT or isinstance(error, RemoteAwayError):
                 return self._put_off(said)
             return WorkEnd("FAILED", shorten(said))
+
+    def _show(self, end: WorkEnd) -> WorkEnd:
+        """With what a person is to see of it."""
+        self._shown = self.clone.describe_shown() if end.waits else ()
+        return end
 
     def _find_lack(self, said: str) -> str:
         """Whether it is this machine's disk that failed, by what git said and by trying."""
@@ -201,6 +204,8 @@ class BuildWork:
 
     def _build(self) -> WorkEnd:
         """The ordinary run; where another one holds the branch still, it is waited for."""
+        self._tasks = self.clone.list_tasks()
+        self._note("analysis.completed", {"tasks": len(self._tasks)})
         until = effects.monotonic() + 2 * self.settings.lease_seconds + _LONGER
         while True:
             self._has_answered = False
@@ -363,7 +368,6 @@ class BuildWork:
 
     def _finish(self, end: WorkEnd) -> WorkEnd:
         """Write it down, however long the store is away; how it ended. Raises LostClaimError."""
-        shown = self.clone.describe_shown() if end.waits else ()
 
         def say() -> WorkEnd:
             with suppress(UnfitValueError):  # what the build ended by, perhaps
@@ -371,7 +375,7 @@ class BuildWork:
                     pass
             if end.state == "PENDING":
                 known = (self.store, self.mine, end.note, self._share)
-                by = hand_back(*known, waits=end.waits, after=end.after, shown=shown)
+                by = hand_back(*known, waits=end.waits, after=end.after, shown=self._shown)
                 return WorkEnd("CANCELLED", f"cancelled by {by}") if by else end
             finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
             return end

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, select
 
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.state import fold
-from runner.project import JOURNAL
+from runner.project import find_journal
 from runner.team.build_state import ENDS
 from runner.team.event_rows import (
     add_lines,
@@ -54,7 +54,8 @@ def rebuild(store: Store) -> Rebuilt:
     with store.read() as connection:
         known = connection.execute(builds.select().order_by(builds.c.id)).all()
     for row in known:
-        lines = _read_whole_lines(row.place) if row.host in ("", socket.gethostname()) else None
+        is_here = row.host in ("", socket.gethostname())
+        lines = _read_whole_lines(row.place, row.plan) if is_here else None
         with store.write() as connection:
             is_left_so = is_pruned(connection, row.id)
             pruned += is_left_so
@@ -90,11 +91,11 @@ def project_tasks(connection: Connection, build: str) -> None:
         write_tasks(connection, build, fold(decode_lines(lines)))
 
 
-def _read_whole_lines(place: str) -> list[bytes] | None:
+def _read_whole_lines(place: str, plan: str) -> list[bytes] | None:
     if not place:
         return None
     try:
-        said = (Path(place) / JOURNAL).read_bytes()
+        said = find_journal(Path(place), plan).read_bytes()
     except OSError:
         return None
     lines = said.splitlines(keepends=True)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from workplace import NO_PROOF, Workplace, a_task
 
 from runner.team import tables
 from runner.team.build_queue import answer_build, cancel_build, look_into, retry_build
+from runner.team.projections import rebuild
 
 MOMENT = 1.0 if os.environ.get("MOMENTS") else 5.0
 """Seconds that an answer may take: a busy machine is no mistake of the product."""
@@ -355,13 +357,18 @@ else:
 """
 
 
-def test_a_wish_in_words_is_drafted_waits_for_a_person_and_is_built(crew):
+def let_draft(crew):
+    """Have the workers' own settings name a program that drafts, and builds."""
     program = crew.folder / "program" / "program.py"
     program.parent.mkdir()
     program.write_text(PROGRAM.format(draft=DRAFT))
     mine = Path(os.environ["XDG_CONFIG_HOME"]) / "runner/runner.toml"
     mine.parent.mkdir(parents=True)
     mine.write_text(f'command = "python3 {program}"\nsandbox_read = ["{program.parent}"]\n')
+
+
+def test_a_wish_in_words_is_drafted_waits_for_a_person_and_is_built(crew):
+    let_draft(crew)
     shop = crew.repository("shop", a_step(1))
     build = crew.queue(shop, wish="say hello to everybody")
     said = crew.work()
@@ -376,6 +383,43 @@ def test_a_wish_in_words_is_drafted_waits_for_a_person_and_is_built(crew):
     assert sorted(crew.landings(build)) == ["TASK-001", "TASK-008"]
     assert crew.git(shop, "show", f"{build.branch}:hello.txt") == "hello"
     assert crew.git(shop, "log", "--format=%s", "main") == "plan"
+    assert crew.faults == []
+
+
+def test_a_wish_for_a_repository_without_a_plan_waits_for_a_person_and_is_built(crew):
+    let_draft(crew)
+    shop = crew.repository("shop", a_step(1))
+    place = Workplace(crew.folder / "shop-ada", crew.folder)
+    place.git("rm", "-q", "TASK-GRAPH.md")
+    place.git("commit", "-q", "-m", "no plan")
+    place.git("push", "-q", shop.url, "main")
+    build = crew.queue(shop, wish="say hello to everybody")
+    said = crew.work()
+    waiting = crew.build(build)
+    assert (waiting.state, waiting.waits) == ("PENDING", "DRAFT-1"), said
+    answer_build(crew.store, waiting, ("approve", "DRAFT-1", ""), "eve")
+    said = crew.work()
+    assert crew.build(build).state == "COMPLETED", said
+    assert crew.landings(build) == ["TASK-008"]
+    assert crew.faults == []
+
+
+def test_the_plan_of_a_project_in_a_subfolder_is_built_and_told_of(crew):
+    shop = crew.repository("shop", a_step(1))
+    place = Workplace(crew.folder / "shop-ada", crew.folder)
+    (place.root / "app").mkdir()
+    place.git("mv", "TASK-GRAPH.md", "app/TASK-GRAPH.md")
+    place.git("commit", "-q", "-m", "moved")
+    place.git("push", "-q", shop.url, "main")
+    build = crew.queue(replace(shop, plan="app/TASK-GRAPH.md"))
+    said = crew.work()
+    assert crew.build(build).state == "COMPLETED", said
+    assert crew.git(shop, "show", f"{build.branch}:app/made/001") == "1"
+    assert crew.tasks(build) == {"TASK-001": "DONE"}
+    assert "branch.created" in crew.kinds(build)
+    assert "task.landed" in crew.kinds(build)
+    again = rebuild(crew.store)
+    assert (again.unreached, again.events > 0) == ((), True)
     assert crew.faults == []
 
 

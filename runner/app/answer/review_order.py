@@ -46,7 +46,9 @@ _ASKS, _UNPROVEN, _CONTRACT, _CONTROL, _TESTS = 0, 1, 2, 4, 5
 
 
 def find_contract_documents(project: Project) -> tuple[str, ...]:
-    """Paths and globs of all files that contracts of the plan are about."""
+    """Paths and globs of all files that contracts of the plan are about; none without a plan."""
+    if not project.has_plan:
+        return ()
     plan = project.plan(project.plan_bytes)
     found = (path for task in plan.tasks for one in task.contracts for path in documents(one))
     return tuple(dict.fromkeys(found))

@@ -63,9 +63,12 @@ class Waiting:
 
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
-    """Everything that waits for a person, in the plan's order; what is answered is among it."""
+    """Everything that waits for a person, in the plan's order; what is answered is among it.
+
+    Without a plan only its drafts do.
+    """
     found = list(_drafts(state))
-    for task in project.outline().tasks:
+    for task in project.outline().tasks if project.has_plan else ():
         known = state.task(task.id)
         if known.held is not None and known.status is not Status.DONE:
             changes = load_held_changes(repository, known.held) or ()

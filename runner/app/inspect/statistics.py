@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.inspect.view import View
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode
 from runner.journal import person_waits
 from runner.journal.events import (
     AttemptFinished,
@@ -218,7 +218,7 @@ def count_tasks(
     project: Project, ended: set[str] | None = None
 ) -> tuple[Counter[str], frozenset[str]]:
     """The plan's tasks by status and grade, and those that are proven; of `ended` alone."""
-    if not _has_plan(project):
+    if not project.has_plan:
         return Counter(), frozenset()
     view = View.of(project)
     counts: Counter[str] = Counter()
@@ -231,13 +231,6 @@ def count_tasks(
             word = str(known.status).lower()
             counts[f"{word} {graded.grade}" if graded else word] += 1
     return counts, frozenset(proven)
-
-
-def _has_plan(project: Project) -> bool:
-    try:
-        return bool(project.plan_path)
-    except RunnerError:
-        return False
 
 
 class RunningTally:
