@@ -37,7 +37,7 @@ from runner.team.event_rows import is_copied
 from runner.team.shown_work import describe_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from runner.repo.clone import CloneCache
@@ -49,6 +49,8 @@ _CLONE = "repository"
 _FRESH = "replacement"
 _KEPT = "kept-"
 """Begins the name of a clone that could not be used, and has work that is nowhere else."""
+_GONE = ".gone"
+"""Ends the name of a folder that is being taken away."""
 _WISH = "wish.md"
 _ID_LENGTH = 36
 _ID = re.compile(rf"[0-9a-f-]{{{_ID_LENGTH}}}")
@@ -158,9 +160,7 @@ class BuildClone:
             return repository.find_head().commit or ""
 
     def _clone_into(self, place: Path) -> None:
-        for left in self.folder.glob("new-*"):  # of one that was killed
-            with suppress(OSError):
-                effects.remove_tree(left)
+        _remove_if_possible(self.folder.glob("new-*"))  # of one that was killed
         who = find_identity(self.person)
         url = require_address(self.build.url)
         self.cache.clone(url, self.build.base, place, who, self.environ, self.stopped)
@@ -325,18 +325,24 @@ def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str
     One stays that has work which its remote has not, now or from before, a journal of which the
     store lacks a line, or somebody in it.
     """
+    _remove_if_possible(home.glob(f"*{_GONE}"))  # of a worker that was killed meanwhile
     found = sorted((one for one in home.glob("*") if one.is_dir()), key=_find_age)
     sizes = {one: measure_folder(one) for one in found}
     gone: list[str] = []
     for one in found:
         if sum(sizes.values()) <= most:
             break
-        if _may_go(store, one, environ):
-            with suppress(OSError):
-                effects.remove_tree(one)
+        if _put_aside(store, one, environ):
+            _remove_if_possible([one.with_name(one.name + _GONE)])
             del sizes[one]
             gone.append(one.name)
     return gone
+
+
+def _remove_if_possible(folders: Iterable[Path]) -> None:
+    for one in tuple(folders):
+        with suppress(OSError):
+            effects.remove_tree(one)
 
 
 def _find_age(folder: Path) -> float:
@@ -346,8 +352,11 @@ def _find_age(folder: Path) -> float:
         return 0.0
 
 
-def _may_go(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
-    """Whether nothing is lost with it; where nobody can say, it stays."""
+def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
+    """Give it another name where nothing is lost with it; where nobody can say, it stays.
+
+    So whoever has the build again, while it is taken away, begins in a folder of their own.
+    """
     if any(folder.glob(f"{_KEPT}*")):
         return False
     lock = RunLock(folder)
@@ -357,9 +366,13 @@ def _may_go(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
     except RunnerError:
         return False
     try:
-        return build.is_over and _is_kept(store, build, folder / _CLONE, environ)
+        if not (build.is_over and _is_kept(store, build, folder / _CLONE, environ)):
+            return False
+        folder.rename(f"{folder}{_GONE}")
     except (RunnerError, OSError):
         return False
+    else:
+        return True
     finally:
         lock.release()
 

@@ -57,6 +57,9 @@ def rebuild(store: Store) -> Rebuilt:
         is_here = row.host in ("", socket.gethostname())
         lines = _read_whole_lines(row.place, row.plan) if is_here else None
         with store.write() as connection:
+            # What a worker writes of it, it writes with this row locked (`write_mine`).
+            said = select(builds.c.id).where(builds.c.id == row.id)
+            connection.execute(said.with_for_update())
             is_left_so = is_pruned(connection, row.id)
             pruned += is_left_so
             if row.place and lines is None and not is_left_so:

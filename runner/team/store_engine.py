@@ -32,7 +32,8 @@ _NETWORK = frozenset(
     | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "glusterfs", "ocfs2", "gfs2"}
 )
 """Where the locks of two machines do not see each other, so that SQLite would lose writes."""
-_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")
+# Up to the `@`, as SQLAlchemy reads it: a password made as base64 has slashes.
+_PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 _QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
 _BUSY = 30.0
 """Seconds for which a writer waits for another one."""
@@ -130,7 +131,13 @@ class Store:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, InterfaceError
+        from sqlalchemy.exc import (
+            DatabaseError,
+            DataError,
+            IntegrityError,
+            InterfaceError,
+            TimeoutError,  # noqa: A004 - of its pool: all connections are taken
+        )
 
         try:
             yield
@@ -143,8 +150,8 @@ class Store:
                 hint="say it otherwise",
                 code=ExitCode.USAGE,
             ) from error
-        except (DatabaseError, InterfaceError) as error:
-            said = str(error.orig or error).strip().splitlines()
+        except (DatabaseError, InterfaceError, TimeoutError) as error:
+            said = str(getattr(error, "orig", None) or error).strip().splitlines()
             raise StoreAwayError(
                 "the store does not answer",
                 where=self.shown,

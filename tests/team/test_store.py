@@ -1,16 +1,19 @@
 """The store: one schema on both servers, whole copies, and projections that are drawn anew."""
 
+import contextlib
 import os
 import threading
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import make_url, text
 
 from runner.errors import RunnerError
 from runner.journal.codec import encode
 from runner.journal.events import ModeSwitched, Record
 from runner.project import JOURNAL
 from runner.team import store_engine
+from runner.team.build_claim import write_mine
+from runner.team.build_queue import find_build
 from runner.team.build_state import fold_own, refine
 from runner.team.event_rows import (
     add_lines,
@@ -241,6 +244,26 @@ def test_a_store_that_is_away_is_told_without_its_password(tmp_path):
     )
 
 
+@pytest.mark.parametrize("word", ["ge/heim", "ge:heim", "geheim"])
+def test_a_password_is_hidden_whatever_an_address_may_have_in_it(word):
+    """As `openssl rand -base64` makes them; the driver takes it all up to the `@`."""
+    address = f"postgresql://ada:{word}@db.example:5432/team"
+    assert make_url(address).password == word
+    assert hide_password(address) == "postgresql://ada:…@db.example:5432/team"
+    assert hide_password("sqlite:////srv/team@here/a:b") == "sqlite:////srv/team@here/a:b"
+
+
+def test_a_store_whose_connections_are_all_taken_is_away_for_that_moment(store):
+    store.engine.pool._timeout = 0.1
+    with contextlib.ExitStack() as held:
+        for _ in range(15):
+            held.enter_context(store.read())
+        with pytest.raises(StoreAwayError), store.read():
+            pass
+    with store.read():
+        pass
+
+
 def test_sqlite_on_a_network_file_system_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(store_engine, "file_system_of", lambda _: "nfs4")
     with pytest.raises(RunnerError, match=r"network file system \(nfs4\)"):
@@ -295,6 +318,18 @@ def test_the_last_claim_s_journal_tells_the_tasks_however_its_host_s_clock_stand
 def a_line(seq):
     envelope = (seq, "2026-01-02T03:04:05.000006Z", "run", "mode.switched", "", 0, "", "")
     return encode(Record(f"j-{seq}", *envelope, "runner/1", ModeSwitched(mode="serial")))
+
+
+def test_what_is_drawn_again_waits_for_who_writes_of_that_build(store):
+    """Two who take rows away and put them in at once would put them in twice."""
+    fill(store, a_build(1, state="EXECUTING"))
+    mine, done = find_build(store, "b0001"), threading.Event()
+    again = threading.Thread(target=lambda: (rebuild(store), done.set()))
+    with write_mine(store, mine):
+        again.start()
+        assert not done.wait(0.7)
+    again.join(20)
+    assert done.is_set()
 
 
 @pytest.mark.parametrize("damage", [b"", b"}\n" + a_line(3), a_line(3)[:-9], a_line(3)])

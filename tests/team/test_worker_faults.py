@@ -23,8 +23,9 @@ from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError
 from runner.repo.remote import OwnGit
 from runner.team import build_clone, doorbell, worker_round
-from runner.team.build_claim import Claimer, claim_build
+from runner.team.build_claim import Claimer, claim_build, finish_build
 from runner.team.build_clone import BuildClone, trim_clones
+from runner.team.build_queue import retry_build
 from runner.team.build_work import BuildWork
 from runner.team.doorbell import Doorbell
 from runner.team.event_rows import read_lines
@@ -278,6 +279,26 @@ def test_a_clone_that_is_made_anew_leaves_its_journal_in_the_store(crew, left, m
     assert not left.clone.journal.exists()
     assert lines_of(crew.store, "j-1") == [a_line(1), a_line(2)]
     assert crew.faults == []
+
+
+def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(crew, left, monkeypatch):
+    left.clone.journal.unlink()
+    finish_build(crew.store, left.mine, "COMPLETED", "")
+    remove = shutil.rmtree
+    again = dataclasses.replace(left.clone)
+
+    def go_on_meanwhile(folder, **more):
+        if Path(folder).parent == left.clone.home:  # and none that git is asked in
+            retry_build(crew.store, left.mine, "ada")
+            again.open()
+            again.prepare(lambda: None)
+        remove(folder, **more)
+
+    monkeypatch.setattr("runner.team.build_clone.shutil.rmtree", go_on_meanwhile)
+    assert trim_clones(crew.store, left.clone.home, 0, os.environ) == [left.mine.id]
+    assert (again.place / ".git/HEAD").is_file()
+    again.close()
+    assert [one for one in left.clone.home.iterdir() if one != again.folder] == []
 
 
 def hold_a_change(work):
