@@ -339,6 +339,16 @@ def test_a_link_opens_once_and_names_nothing_to_a_server(site):
         assert headers["set-cookie"] is None
 
 
+@pytest.mark.parametrize(
+    "theirs", ['prefs={"theme":"dark"}', "said=a b", "a", "=", "\xe9=\xe9", "x=" + "y" * 9000]
+)
+def test_cookies_of_other_servers_on_this_host_keep_nobody_out(site, theirs):
+    """A browser sends them all, the oldest first."""
+    name = site.cookie.partition("=")[0]
+    for said in (f"{theirs}; {site.cookie}", f"{name}=old; {theirs}; {site.cookie}; b"):
+        assert site.ask("GET", "/", Cookie=said)[0] == 303
+
+
 def test_the_cookie_is_for_this_server_alone_and_no_script_sees_it(site):
     token = site.new_link().partition("#")[2]
     body = json.dumps({"token": token}).encode()
