@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
 VIA = "page"
+_REFUSED = re.compile(r"^runner: (.*)\Z", re.MULTILINE | re.DOTALL)
+"""How a command of ours says why it did not begin (`display.format_error`), behind what it told."""
+_HINT = "hint: "
 _DRAFT_REFUSES_WITHIN = 3.0
 """Seconds in which a draft that cannot be made has said so."""
 
@@ -239,21 +243,29 @@ def begin_draft(build: Build, given: Given) -> Said:
     """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
     # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
-    return _begin_command(build, ["draft", "--json", "--", wish], "the wish is being drafted")
+    return _begin_command(build, ["draft", "--", wish], "the wish is being drafted")
 
 
 def _begin_command(build: Build, words: list[str], begun: str) -> Said:
-    command = OwnCommand(words, build.root, build.environ, stays=True)
+    environ = dict(build.environ)
+    if build.plan:
+        environ["RUNNER_TASK_GRAPH"] = build.plan
+    command = OwnCommand(words, build.root, environ, stays=True)
     try:
         code = command.wait(_DRAFT_REFUSES_WITHIN)
-        if code is None or code in (ExitCode.OK, ExitCode.PERSON):
-            said = b"" if code is None else command.read(4_000)[1]
-            if code == ExitCode.PERSON and b"error" in said:
-                raise RunnerError(said.decode("utf-8", "replace").removeprefix("error: ").strip())
-            return Said(begun, "It waits under Review when it is there", "run")
-        raise RunnerError(command.read(4_000)[1].decode("utf-8", "replace").strip())
+        output, errors = (one.decode("utf-8", "replace") for one in command.read(4_000))
     finally:
         command.forget()
+    # That a draft waits and that a person is to let it begin are one exit: its words tell them
+    # apart.
+    refused = _REFUSED.search(errors)
+    if code is None or (code in (ExitCode.OK, ExitCode.PERSON) and refused is None):
+        return Said(begun, "It waits under Review when it is there", "run")
+    lines = [one.strip() for one in (refused[1] if refused else output or errors).splitlines()]
+    hints = [one.removeprefix(_HINT) for one in lines if one.startswith(_HINT)]
+    told = "; ".join(one for one in lines if one and not one.startswith(_HINT))
+    why = told.replace(":; ", ": ")
+    raise RunnerError(why or f"it ended with exit {code}", hint="; ".join(hints))
 
 
 _RUNS = Runs()

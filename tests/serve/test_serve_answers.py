@@ -1,8 +1,10 @@
 """Builds that are watched and answered from the page: what was shown is what is answered."""
 
+import os
 import threading
+from pathlib import Path
 
-from site_plans import GREET, HOSTILE, journal
+from site_plans import GREET, HOSTILE, NOTE, journal
 
 SLOW = """\
 ## TASK-003: Slow
@@ -102,6 +104,59 @@ def test_a_run_begun_here_trusts_nothing(workplace, site):
     assert status == 200
     assert said["tone"] != "done"
     assert not workplace.has("greet.py")
+
+
+PROGRAM = """\
+import time
+number = int(time.time() * 10) % 10**8
+print("~~~~markdown draft")
+print(f"## TASK-{number:03}: Tell the error\\n\\n- Output files: `hello.txt`")
+print(f"- Test contracts:\\n  - TC-{number:03} (unit): `grep -q hello hello.txt`")
+print(f"~~~~\\n\\n~~~~asked\\n- tell the error: TASK-{number:03}\\n~~~~")
+"""
+
+
+def let_draft(tmp_path, line=""):
+    program = tmp_path / "program" / "program.py"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(PROGRAM)
+    mine = Path(os.environ["XDG_CONFIG_HOME"]) / "runner/runner.toml"
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    line = line or f"python3 {program}"
+    mine.write_text(f'command = "{line}"\nsandbox_read = ["{program.parent}"]\n')
+
+
+def test_a_wish_is_drafted_for_the_plan_that_is_served_whatever_words_are_in_it(
+    workplace, serve, tmp_path
+):
+    let_draft(tmp_path)
+    workplace.plan(GREET)
+    workplace.commit({"other.md": f"# Other\n\n{NOTE}"})
+    words = ("draft", "--trust", "--task-graph", "other.md", "tell the error")
+    assert workplace.runner(*words).code == 3
+    site = serve("--task-graph", "other.md")
+    build = f"/builds/{site.build}"
+    status, said = site.post(f"{build}/draft", {"wish": "tell the error once more"})
+    assert (status, said.get("text")) == (200, "the wish is being drafted"), said
+    (one,) = site.until(lambda: [one for one in waiting(site) if "DRAFT-2" in one.values()])
+    fields = {"item": "DRAFT-2", "seen": one["seen"], "reason": "shorter"}
+    assert site.post(f"{build}/reject", fields)[0] == 200
+    assert site.until(lambda: journal(workplace, "draft.proposed")[2:])
+    assert [one["plan"] for one in journal(workplace, "draft.proposed")] == ["other.md"] * 3
+
+
+def test_a_wish_that_is_not_drafted_says_why(workplace, site, tmp_path):
+    """Whoever wishes would else wait for a draft that never comes, under an empty box."""
+    path = f"/builds/{site.build}/draft"
+    status, said = site.post(path, {"wish": "more"})
+    assert (status, "no agent or model is there to draft" in str(said)) == (400, True), said
+    let_draft(tmp_path, "echo")
+    status, said = site.post(path, {"wish": "more"})
+    assert (status, "commands are not trusted yet" in str(said)) == (400, True), said
+    assert workplace.runner("draft", "--trust", "more").code == 1
+    status, said = site.post(path, {"wish": "more"})
+    assert status == 400
+    assert said["error"]["message"].startswith("no draft could be taken: draft:1: no fenced block")
 
 
 def test_a_plan_is_saved_byte_for_byte_or_not_at_all(workplace, site):
