@@ -24,6 +24,7 @@ from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.journal.codec import encode
 from runner.model import digest_of
+from runner.project import JOURNAL
 from runner.repo.read import Repository
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
@@ -33,7 +34,6 @@ from runner.serve.openapi import openapi_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from starlette.requests import Request
 
@@ -131,12 +131,9 @@ class Api:
 
     async def _all_events(self, request: Request) -> Response:
         """Every folder's, as one stream that goes on behind the last id that was heard."""
-
-        def find() -> Mapping[str, Path]:
-            return {one.id: one.open(plan_needed=False).journal_path for one in self._builds}
-
         last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-        tails = Tails(await run_in_threadpool(find), last)
+        # None is opened: one with settings that are none would keep the others' news back.
+        tails = Tails({one.id: one.root / JOURNAL for one in self._builds}, last)
         if "text/event-stream" in request.headers.get("accept", ""):
             stream = follow_events(tails, self._is_over)
             return StreamingResponse(stream, media_type="text/event-stream")

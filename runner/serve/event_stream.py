@@ -103,15 +103,24 @@ class Tails:
         ]
 
     def read_rows(self) -> Iterator[tuple[str, str, str]]:
-        """Folder, places and record: each says how far it is in all of them."""
-        for name, tail in self._tails.items():
-            for place, data in tail.read_pairs():
-                journal, number = parse_id(place)
-                self._reached.pop(journal, None)
-                # Also of those that were not read yet: whoever is cut off here goes on there.
-                places = ",".join([place, *(f"{one}:{at}" for one, at in self._reached.items())])
-                self._reached[journal] = number
-                yield name, places, data
+        """Folder, places and record: each says how far it is in all of them.
+
+        A journal that is damaged ends there, and no other.
+        """
+        for name, tail in list(self._tails.items()):
+            try:
+                for place, data in tail.read_pairs():
+                    yield name, self._reach(place), data
+            except RunnerError:
+                del self._tails[name]
+
+    def _reach(self, place: str) -> str:
+        journal, number = parse_id(place)
+        self._reached.pop(journal, None)
+        # Also of those that were not read yet: whoever is cut off here goes on there.
+        places = ",".join([place, *(f"{one}:{at}" for one, at in self._reached.items())])
+        self._reached[journal] = number
+        return places
 
 
 async def follow_events(tail: Tail | Tails, is_over: Callable[[], bool]) -> AsyncIterator[str]:

@@ -174,6 +174,20 @@ def test_one_stream_over_all_folders_cut_anywhere_has_no_gap_and_no_double(workp
     assert last.count(",") == 1  # how far both of them are
 
 
+@pytest.mark.parametrize("wrong", ["runner.toml", "artifacts/build/journal.jsonl"])
+def test_a_folder_that_cannot_be_read_keeps_no_other_from_the_stream(workplace, serve, wrong):
+    from workplace import Workplace
+
+    workplace.plan(GREET)
+    other = Workplace.begin(workplace.root.parent / "other", workplace.root.parent)
+    other.plan(GREET)
+    assert other.run().code == 0
+    site = serve("--also", str(other.root))
+    workplace.write({wrong: "{}\n{}\n"})
+    heard = follow(site, "", 2_000, "/api/v1/events")
+    assert heard[0].partition(",")[0] == f"{journal(other)[0]['id']}:1"
+
+
 def follow(site, last, most, path=""):
     """The ids of the events that were whole when the connection was cut after so many bytes."""
     client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=90)
