@@ -109,21 +109,31 @@ class Caller:
         seconds = arguments.get("seconds", _WAITED)
         assert isinstance(seconds, int)  # checked against the schema
         until = effects.monotonic() + seconds
-        while (lives := self._runs()) and effects.monotonic() < until:
+        while self._runs():
+            if effects.monotonic() >= until:
+                document = {"running": True, "next": "call wait again"}
+                return Answer(document, json.dumps(document))
             call.tell("the run goes on")
             if call.cancelled.wait(min(_LOOK * 8, max(0.0, until - effects.monotonic()))):
                 return Answer(None, "cancelled; the run goes on", failed=True)
-        if lives:
-            document = {"running": True, "next": "call wait again"}
-            return Answer(document, json.dumps(document))
-        with self._lock:
-            ended, self._run = self._run, None
+        ended = self._take_ended()
         if ended is not None:
-            return self._told_end(ended, ended.wait() or 0)
+            return self._told_end(*ended)
         return self._ask(["status", "--json"], call.cancelled)
 
+    def _take_ended(self) -> tuple[OwnCommand, int] | None:
+        """The run that we began, with how it ended: told once."""
+        with self._lock:
+            code = None if self._run is None else self._run.wait(0)
+            if self._run is None or code is None:  # another call has begun one at this moment
+                return None
+            ended, self._run = self._run, None
+            return ended, code
+
     def _runs(self) -> bool:
-        """Whether a run goes on: the one we began, or anybody's."""
+        """Whether a run goes on, or is beginning: the one we began, or anybody's."""
+        if self._lock.locked():
+            return True
         ours = self._run is not None and self._run.wait(0) is None
         return ours or self._holder() is not None
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,23 @@ def test_a_wait_is_cancelled_and_the_run_goes_on(workplace, client):
     asked.say(method="notifications/cancelled", params={"requestId": waits})
     assert "cancelled" in asked.answer(waits)["result"]["content"][0]["text"]
     assert asked.call("status")["structuredContent"]["run"] is not None
+    assert asked.call("wait")["structuredContent"]["exit"] == 0
+
+
+def test_a_wait_that_is_asked_for_beside_the_run_keeps_to_its_time(workplace, client):
+    """As assistants call tools: several in one message."""
+    workplace.plan(GREET, SLOW.replace("sleep 5", "sleep 20"))
+    trusted(workplace)
+    asked = client()
+    asked.shake()
+    runs = asked.begin("tools/call", name="run", arguments={})
+    waits = asked.begin("tools/call", name="wait", arguments={"seconds": 1})
+    began = time.monotonic()
+    said = asked.answer(waits)["result"]["structuredContent"]
+    assert said == {"running": True, "next": "call wait again"}
+    assert time.monotonic() - began < 10
+    heard = next((one for one in asked.others if one.get("id") == runs), None)
+    assert (heard or asked.answer(runs))["result"]["structuredContent"]["running"]
     assert asked.call("wait")["structuredContent"]["exit"] == 0
 
 
