@@ -10,6 +10,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -42,7 +43,7 @@ class Poster:
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
         """Raises DoorAwayError for everything but a 2xx within the time."""
         try:
-            status, wait = self._ask(body, headers)
+            status, wait = self._ask_again(body, headers)
         except (OSError, HTTPException, ValueError) as error:
             self.close()
             why = str(error) or type(error).__name__
@@ -51,6 +52,19 @@ class Poster:
             raise DoorAwayError(f"it redirects ({status}), which is not followed")
         if status not in _ACCEPTED:
             raise DoorAwayError(f"it answered {status}", wait=wait)
+
+    def _ask_again(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
+        """On a new connection where the kept one was closed meanwhile, as servers do."""
+        if self._connection is None:
+            return self._ask(body, headers)
+        began = time.monotonic()
+        try:
+            return self._ask(body, headers)
+        except (ConnectionError, ssl.SSLEOFError):
+            if time.monotonic() - began >= self._seconds:  # it was us who ended it
+                raise
+            self.close()
+        return self._ask(body, headers)
 
     def _ask(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
         connection = self._connection or self._connect()

@@ -58,7 +58,15 @@ class NatsDoor:
 
     def send(self, messages: Sequence[Message]) -> None:
         """Raises DoorAwayError at the first that is not acknowledged."""
-        self._loop.run_until_complete(self._send(messages))
+        is_kept = self._client is not None
+        try:
+            self._loop.run_until_complete(self._send(messages))
+        except DoorAwayError as away:
+            # Between two calls nobody answers a server's pings, and it gives such a client up
+            # (docs.nats.io, "Ping/Pong Protocol").
+            if not is_kept or away.acknowledged:
+                raise
+            self._loop.run_until_complete(self._send(messages))
 
     def close(self) -> None:
         """Let go of the connection."""

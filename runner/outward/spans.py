@@ -339,4 +339,4 @@ def _nanoseconds(time: str, otherwise: int) -> int:
 
 def _text(value: str, most: int = _LONGEST) -> str:
     """As it may be shown anywhere: no secret, nothing invisible, not too long."""
-    return display(redact(value[: 2 * most]), lines=most > _LONGEST)[:most]
+    return display(redact(value), lines=most > _LONGEST)[:most]

@@ -65,3 +65,47 @@ def test_a_handshake_of_a_byte_at_a_time_is_left_after_a_while():
         over.set()
         thread.join(5)
     assert took < 10
+
+
+def test_a_connection_that_was_closed_while_nothing_was_told_is_no_receiver_that_is_away():
+    """Servers let go of who says nothing for some seconds (RFC 9112, 9.5)."""
+    heard = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once_each():
+            for _ in range(2):
+                with server.accept()[0] as one:
+                    heard.append(one.recv(65536))
+                    one.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=answer_once_each)
+        thread.start()
+        poster = Poster(f"http://127.0.0.1:{server.getsockname()[1]}/", 5)
+        poster.post(b"{}", {})
+        time.sleep(0.2)
+        poster.post(b"{}", {})
+        thread.join(5)
+        poster.close()
+    assert len(heard) == 2
+
+
+def test_a_kept_connection_that_says_nothing_is_left_once_and_not_asked_again():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        over = threading.Event()
+
+        def answer_the_first():
+            with server.accept()[0] as one:
+                one.recv(65536)
+                one.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                over.wait(20)
+
+        thread = threading.Thread(target=answer_the_first)
+        thread.start()
+        poster = Poster(f"http://127.0.0.1:{server.getsockname()[1]}/", 0.5)
+        poster.post(b"{}", {})
+        began = time.monotonic()
+        with pytest.raises(DoorAwayError, match="no answer"):
+            poster.post(b"{}", {})
+        assert time.monotonic() - began < 0.9
+        over.set()
+        thread.join(5)

@@ -20,7 +20,7 @@ from runner.outward import door, http_post
 from runner.outward.delivery import DoorWork, Patience, deliver
 from runner.outward.door import Backoff, DoorAwayError
 from runner.outward.nats_door import NatsDoor, subject_of
-from runner.outward.outbox import FolderOutbox, Message
+from runner.outward.outbox import FolderOutbox, Message, Positions
 from runner.outward.told_cursors import ToldFile, require_alone
 from runner.outward.webhook_door import WebhookDoor, find_key
 from runner.project import JOURNAL, Project
@@ -206,6 +206,21 @@ def test_a_server_that_is_killed_and_comes_back_has_all(ground, tmp_path):
     with a_nats_server(tmp_path, port) as address:
         assert once(file, DoorWork(NatsDoor(address, 30), outbox(ground)))[0] == ()
         assert [id_ for _, id_, _ in messages_of(address)] == keys(records)
+
+
+def test_a_connection_that_a_server_has_given_up_is_made_anew_without_a_word(ground, tmp_path):
+    """As one does to a client that answers no ping: nothing is told for minutes."""
+    records = write_journal(ground.root / JOURNAL, 2)
+    first, second = outbox(ground).read(Positions({}))
+    with a_nats_server(tmp_path) as address:
+        kept = NatsDoor(address, 30)
+        kept.send([first])
+    with a_nats_server(tmp_path, int(address.rpartition(":")[2])) as address:
+        kept.send([second])
+        assert [id_ for _, id_, _ in messages_of(address)] == keys(records)
+    with pytest.raises(DoorAwayError):
+        kept.send([second])
+    kept.close()
 
 
 def test_a_server_without_a_stream_to_be_had_is_told(ground, tmp_path):
