@@ -209,9 +209,9 @@ def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tu
     return tuple(
         replace(
             one,
-            message=redact(one.message[:_LONGEST_WORD], known),
-            hint=redact(one.hint[:_LONGEST_WORD], known),
-            detail=redact(one.detail[-_LONGEST_DETAIL:], known),
+            message=redact(one.message, known)[:_LONGEST_WORD],
+            hint=redact(one.hint, known)[:_LONGEST_WORD],
+            detail=redact(one.detail, known)[-_LONGEST_DETAIL:],
         )
         for one in findings[:_MOST_FINDINGS]
     )

@@ -70,15 +70,15 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
     if isinstance(event, GateCompleted):
         return GateCompleted(proof=redact_proofs((event.proof,), known)[0])
     if isinstance(event, PermissionAsked):
-        parts = (
-            event.tool[:_LONGEST_NAME],
-            event.subject[:_LONGEST_SUBJECT],
-            event.rule[:_LONGEST_NAME],
+        return PermissionAsked(
+            redact(event.tool, known)[:_LONGEST_NAME],
+            redact(event.subject, known)[:_LONGEST_SUBJECT],
+            redact(event.rule, known)[:_LONGEST_NAME],
         )
-        return PermissionAsked(*(redact(part, known) for part in parts))
     if isinstance(event, ToolCalled | ToolReturned):
-        name = display(redact(event.name[:_LONGEST_NAME], known))
-        return event._replace(name=name, arguments=display(redact(event.arguments[:_LONGEST_NAME])))
+        said = (event.name, event.arguments)
+        name, arguments = (display(redact(one, known)[:_LONGEST_NAME]) for one in said)
+        return event._replace(name=name, arguments=arguments)
     return None
 
 

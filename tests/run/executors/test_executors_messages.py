@@ -382,8 +382,21 @@ def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     assert key not in called.name
     assert "\x1b" not in called.name
     assert len(called.name) < 300
+    known = "hush-hush-of-the-person"
+    for at in (0, 190):  # where it is cut a secret would be told in part
+        called = remote_job._event(a_line(ToolCalled("x" * at + known, "x" * at + known)), (known,))
+        assert "hush" not in called.name + called.arguments
     for line in ("", "{}", "no line", a_line(GateStarted(gate="g", command="c"))[:-9]):
         assert remote_job._event(line, ()) is None
+
+
+def test_no_part_of_a_secret_is_left_where_what_a_worker_found_is_cut():
+    known = "hush-hush-of-the-person"
+    said = "x" * 3_990 + known
+    one = Finding("test", said, hint=said, detail=f"{known}{'x' * 63_990}")
+    (told,) = recheck.redact_findings((one,), (known,))
+    assert "hush" not in told.message + told.hint + told.detail
+    assert "person" not in told.detail
 
 
 def a_proof(id_, kind="test", verdict=Verdict.PASS):
