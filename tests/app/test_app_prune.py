@@ -9,6 +9,7 @@ import pytest
 from built import build, copy, opened_at
 from workplace import a_task
 
+from runner.app.artifacts import leftovers
 from runner.app.artifacts.leftovers import parse_age, prune
 from runner.errors import ExitCode, RunnerError
 
@@ -152,6 +153,51 @@ def test_what_workers_kept_long_ago_goes(place):
     done, _ = pruned(place)
     assert done.count("packs") == 1
     assert [path.name for path in cluster.iterdir()] == ["of-now"]
+
+
+class Entries:
+    """What `os.scandir` gives, read to its end before anybody looks at it."""
+
+    def __init__(self, entries):
+        self._entries = iter(entries)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._entries)
+
+
+def test_what_a_worker_takes_away_meanwhile_harms_nobody_and_stays(place, monkeypatch):
+    cluster = opened_at(place).places.cache / "cluster"
+    for name in ("at-work", "gone", "of-old"):
+        (cluster / name / "whole").mkdir(parents=True)
+        (cluster / name / "whole/tree").write_text("")
+    age(cluster)
+    scandir = os.scandir
+
+    def swept_first(folder):
+        if not str(folder).startswith(f"{cluster}/"):
+            return scandir(folder)
+        with scandir(folder) as entries:
+            found = list(entries)
+        if str(folder) == str(cluster / "at-work/whole"):
+            (cluster / "at-work/whole/tree").unlink(missing_ok=True)
+        if str(folder) == str(cluster / "gone"):
+            shutil.rmtree(cluster / "gone")
+        return Entries(found)
+
+    monkeypatch.setattr(leftovers.os, "scandir", swept_first)
+    done, _ = pruned(place)
+    monkeypatch.undo()
+    assert done.count("packs") == 1
+    assert [path.name for path in cluster.iterdir()] == ["at-work"]
 
 
 def test_logs_that_are_still_to_be_stored_stay(place, tmp_path):

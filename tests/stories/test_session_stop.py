@@ -52,6 +52,25 @@ def test_what_fails_on_a_sessions_changes_is_sent_back_until_it_is_mended(built,
     assert (hear("Stop").code, hear("Stop").said) == (0, "")
 
 
+def test_notes_that_another_session_takes_away_meanwhile_harm_nobody(built, hear, monkeypatch):
+    hear("SessionStart")
+    (folder,) = {path.parent for path in built.home.rglob("s-1.json")}
+    for number in range(30):
+        (folder / f"old-{number}.json").write_text("{}")
+    stat = Path.stat
+
+    def swept_first(path, **options):
+        if path.parent == folder:
+            for old in folder.glob("old-1*.json"):
+                old.unlink()
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", swept_first)
+    assert hear("SessionStart", session="s-2").code == 0
+    monkeypatch.undo()
+    assert (folder / "s-2.json").exists()
+
+
 def test_what_the_session_has_committed_counts_too(built, hear):
     hear("SessionStart")
     built.commit({"money.py": BAD})

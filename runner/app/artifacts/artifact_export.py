@@ -8,7 +8,6 @@ digests of all, is last, so that what it names is there. Where it was stopped, t
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from contextlib import contextmanager
@@ -24,13 +23,13 @@ from runner.journal.log import Journal
 from runner.journal.operation_events import ArtifactStored
 from runner.journal.read_journal import read_journal
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.secrets.declared_values import find_held
 from runner.secrets.redact import redact
 from runner.secrets.scan import scan_content
 from runner.text.display import display
 from runner.text.wording import plural
-from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
     from runner.app.artifacts.artifact_store import ArtifactStore
     from runner.app.artifacts.run_artifacts import Artifact, RunStory
-    from runner.project import Project
     from runner.process import own_command
+    from runner.project import Project
 else:
     own_command = lazy_module("runner.process.own_command")
 

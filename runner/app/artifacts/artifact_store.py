@@ -212,8 +212,12 @@ class BucketStore:
 
         In a thread: obstore waits outside of Python, where no signal would be heard.
         """
-        from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-        from obstore.exceptions import PreconditionError
+        from obstore.exceptions import (
+            AlreadyExistsError,
+            BaseError,
+            NotFoundError,
+            PreconditionError,
+        )
 
         answers: list[T] = []
         raised: list[Exception] = []

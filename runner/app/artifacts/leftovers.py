@@ -6,13 +6,9 @@ or what a person made: a branch that is checked out, or has commits that are now
 
 from __future__ import annotations
 
-from runner.text.wording import read_number
-
-import fcntl
+import math
 import os
 import re
-import shutil
-import stat
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -28,10 +24,11 @@ from runner.journal.read_journal import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.project import BUILD
+from runner.repo.clone import measure_folder
 from runner.repo.read import Repository
 from runner.repo.refs import find_drafts, forget_draft
-from runner.repo.tree_files import walk
 from runner.run.worker_setup import LOGS
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,8 +96,8 @@ def prune(
         found = (
             *_find_logs(project, moment),
             *(Leftover("draft", branch, why=one.why) for branch, one in drafts.items()),
-            *(Leftover("slot", str(path), _measure(path)) for path in slots.values()),
-            *(Leftover("packs", str(path), _measure(path)) for path in packs.values()),
+            *(Leftover("slot", str(path), measure_folder(path)) for path in slots.values()),
+            *(Leftover("packs", str(path), measure_folder(path)) for path in packs.values()),
         )
         done = PruneRecord(moment.isoformat(timespec="seconds"), found)
         tell(found)
@@ -168,7 +165,7 @@ def _find_logs(project: Project, moment: datetime) -> Iterator[Leftover]:
         if is_open or shown in needed or (task, number) in waiting:
             continue
         if _newest(folder) < moment.timestamp():
-            yield Leftover("logs", shown, _measure(folder), f"{task} is DONE")
+            yield Leftover("logs", shown, measure_folder(folder), f"{task} is DONE")
 
 
 def _named_by_evidence(state: RunState) -> Iterator[str]:
@@ -244,32 +241,26 @@ def _held(lock: Path) -> Iterator[bool]:
 
 
 def _last_use(folder: Path, name: str) -> float:
-    try:
+    with suppress(FileNotFoundError):
         return max((folder / name).lstat().st_mtime, folder.lstat().st_mtime)
-    except FileNotFoundError:
+    with suppress(FileNotFoundError):
         return folder.lstat().st_mtime
+    return math.inf
 
 
 def _newest(folder: Path, deep: int = 8) -> float:
-    """When anything in it was last written, so many folders down."""
+    """When anything in it was last written, so many folders down; what goes meanwhile is in use."""
     # A folder's own time tells of names that came and went, not of what was written in them.
-    newest = folder.lstat().st_mtime
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False) and deep:
-            newest = max(newest, _newest(folder / entry.name, deep - 1))
-        else:
-            newest = max(newest, entry.stat(follow_symlinks=False).st_mtime)
+    try:
+        newest = folder.lstat().st_mtime
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False) and deep:
+                newest = max(newest, _newest(folder / entry.name, deep - 1))
+            else:
+                newest = max(newest, entry.stat(follow_symlinks=False).st_mtime)
+    except FileNotFoundError:
+        return math.inf
     return newest
-
-
-def _measure(folder: Path) -> int:
-    """Bytes of the plain files below it."""
-    total = 0
-    for at, _, names in walk(str(folder)):
-        for name in names:
-            found = os.lstat(f"{at}/{name}")
-            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
-    return total
 
 
 def _is_folder(path: Path) -> bool:

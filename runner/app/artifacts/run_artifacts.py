@@ -16,11 +16,11 @@ from runner.journal.events import RunFinished, RunStarted, TaskLanded
 from runner.journal.read_journal import read_journal
 from runner.journal.tree_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
+from runner.repo.read import Repository
 from runner.report.coverage_report import cobertura, html_archive
 from runner.report.documents import document
 from runner.report.junit import junit
 from runner.report.results import ResultsListener
-from runner.repo.read import Repository
 from runner.run.worker_setup import LOGS
 from runner.text.wording import attempt_folder
 
