@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from runner import effects
 from runner.gates.regression import Suspects
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.run.check_lane import PlainCheck
     from runner.writes.sast import SastScan
 
-
+A = TypeVar("A")
 _PATIENCE = 1.0
 """Seconds between two looks whether a run that is asked still goes on, or was interrupted."""
 
@@ -304,7 +304,7 @@ class WorkerPool:
             return Ruling(Answer.WAITS)
         answers: SimpleQueue[Ruling] = SimpleQueue()
         self._put(Asking(outcome, answers.put))
-        return answers.get()
+        return self._await(answers) or Ruling(Answer.WAITS)
 
     def permit(
         self, task: str, number: int, question: PermissionAsked
@@ -314,12 +314,7 @@ class WorkerPool:
             return self.permitter(task, number, question)
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
         self._put(Permitting(task, number, question, answers.put))
-        while not self.cancelled.is_set():
-            # In pieces: nobody can wait for a queue and for an event at once, and who was to answer
-            # may have ended.
-            with suppress(Empty):
-                return answers.get(timeout=_PATIENCE)
-        return None
+        return self._await(answers)
 
     def _report_question(self, task: str, number: int, question: PermissionAsked) -> None:
         self.report(task, number, question)
@@ -330,10 +325,15 @@ class WorkerPool:
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[Suspects] = SimpleQueue()
         self._put(Tracing(assignment, outcome, answers.put))
+        return self._await(answers) or Suspects()
+
+    def _await(self, answers: SimpleQueue[A]) -> A | None:
+        """What the coordinator answers; None where all is to end, and nobody will."""
         while not self.cancelled.is_set():
+            # In pieces: nobody can wait for a queue and for an event at once.
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
-        return Suspects()  # nobody is there to answer, and what comes of this is thrown away
+        return None
 
     @property
     def has_news(self) -> bool:

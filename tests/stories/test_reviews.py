@@ -1,6 +1,7 @@
 """A person's word on proposed writes: asked at a terminal, or given later, and always kept."""
 
 import sys
+import time
 
 import pytest
 from commands_terminal import Terminal
@@ -235,6 +236,26 @@ def test_at_the_write_a_person_is_asked_before_anything_is_compiled(workplace, c
         terminal.wait()
     assert terminal.code == 1
     assert "compile" in workplace.status_line("TASK-001")
+
+
+def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(workplace, alone):
+    settings = alone / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('review_at = "write"\n')
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
+            for id_, out in (("TASK-001", "a.txt"), ("TASK-002", "b.txt"))
+        )
+    )
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox", "-j", "2") as terminal:
+        terminal.until("[w]ait?")
+        time.sleep(2)  # the other one asks by now, too
+        terminal.send("\x03")
+        terminal.wait()
+    assert "it did not end in time" not in terminal.said
+    assert len(workplace.happened("attempt.finished")) == 2
+    assert workplace.run("--review", "off", "--no-sandbox").code == 0
 
 
 def test_whoever_leaves_the_terminal_leaves_the_question_open(workplace, calls):
