@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.task_plan import path_in, read_plan
 from runner.lazy_pattern import regex
 from runner.model import Phase, TaskPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 ASKED_FOR = """\
 End your answer with the plan in exactly one fenced block, as JSON:
@@ -37,9 +37,8 @@ large and each phase can be proven by itself; then each is
 `{"title": "…", "steps": ["…"], "files": ["…"]}`.
 """
 _EXAMPLES = ("every/path/that/will/be/created/or/modified.py",)
-_FENCE = regex(
-    r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
-)
+_OPENS = regex(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)")
+_CLOSES = regex(r" {0,3}(`{3,}|~{3,})[`~]*[ \t]*")
 _NUMBERED = regex(r"^ {0,3}\d{1,3}[.)]\s+(\S.*)$", re.MULTILINE)
 _PATH = regex(r"`([\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+)`")
 _FIELDS = frozenset({"steps", "files", "context", "type", "gates", "phases"})
@@ -79,9 +78,9 @@ def why_no_plan(text: str) -> str:
     if found:
         given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
         return f"its object has no `steps`, or nothing beside them; it has {_keys(given)}"
-    for fence in reversed(list(_FENCE.finditer(text))):
-        if "json" in fence[2].lower() or "plan" in fence[2].lower():
-            return f"its block is no JSON{_mistake(fence[3])}"
+    for fence in reversed(_find_fences(text)):
+        if "json" in fence.info or "plan" in fence.info:
+            return f"its block is no JSON{_mistake(fence.body)}"
     if text.startswith("{"):
         return f"what it said is no JSON{_mistake(text)}"
     return "its last message has neither such a block nor a numbered list"
@@ -102,16 +101,59 @@ def _mistake(text: str) -> str:
     return ""
 
 
+# --- fences ---------------------------------------------------------------------------
+
+
+class _Fence(NamedTuple):
+    """A fenced block (CommonMark, section 4.5)."""
+
+    info: str
+    """In small letters."""
+    body: str
+
+
+def _find_fences(text: str) -> list[_Fence]:
+    """The blocks of a text that are closed.
+
+    Line by line: one expression for all of it looks to the end from each that is not, and so long
+    nobody else gets the interpreter.
+    """
+    lines = text.split("\n")
+    closing = [(found[1] if (found := _CLOSES.fullmatch(line)) else "") for line in lines]
+    longest = _measure_rests(closing)
+    fences: list[_Fence] = []
+    at = 0
+    while at < len(lines) - 1:
+        opened = _OPENS.fullmatch(lines[at])
+        at += 1
+        if opened and longest[opened[1][0]][at] >= len(opened[1]):
+            end = at
+            while not closing[end].startswith(opened[1]):
+                end += 1
+            fences.append(_Fence(opened[2].lower(), "\n".join(lines[at:end])))
+            at = end + 1
+    return fences
+
+
+def _measure_rests(closing: Sequence[str]) -> dict[str, list[int]]:
+    """By sign, and for each line: how long the longest run is that closes from there on."""
+    rests = {sign: [0] * (len(closing) + 1) for sign in "`~"}
+    for at in range(len(closing) - 1, -1, -1):
+        for sign, rest in rests.items():
+            rest[at] = max(rest[at + 1], len(closing[at]) if closing[at][:1] == sign else 0)
+    return rests
+
+
 # --- JSON -----------------------------------------------------------------------------
 
 
 def _objects(text: str) -> Iterator[object]:
     """What in a text could be the plan's object: marked blocks first, the last one before all."""
-    fences = list(_FENCE.finditer(text))
-    marked = [fence for fence in fences if "plan" in fence[2].lower().split()]
-    others = [fence for fence in fences if fence not in marked]
-    for fence in (*reversed(marked), *reversed(others)):
-        yield from _load_json(fence[3])
+    fences = _find_fences(text)
+    for is_marked in (True, False):
+        for fence in reversed(fences):
+            if ("plan" in fence.info.split()) is is_marked:
+                yield from _load_json(fence.body)
     yield from _load_json(text)
     if 0 <= (start := text.find("{")) < (end := text.rfind("}")):
         yield from _load_json(text[start : end + 1])

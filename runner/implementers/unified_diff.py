@@ -32,6 +32,8 @@ _BEYOND_TEXT = (
 )
 _NEXT_FILE = (b"--- ", b"diff ", b"index ")
 _NOWHERE = "/dev/null"
+_SHOWN = 5
+"""Places that are told where lines fit at several."""
 
 
 class DoesNotApplyError(ValueError):
@@ -145,22 +147,31 @@ def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
     for place in dict.fromkeys((wanted, _hunk_start(hunk))):
         if place >= first and lines[place : place + len(hunk.old)] == hunk.old:
             return place
-    found = _all_places(lines, hunk.old, first)
+    found = _find_places(lines, hunk.old, first)
     if len(found) == 1:
         return found[0]
     if found:
-        listed = ", ".join(str(place + 1) for place in found[:5])
+        listed = ", ".join(str(place + 1) for place in found[:_SHOWN])
         raise _misfit(lines, hunk, wanted, f"fits at several places (lines {listed})")
     raise _misfit(lines, hunk, wanted, "does not apply")
 
 
-def _all_places(lines: list[bytes], old: list[bytes], first: int) -> list[int]:
-    size = len(old)
-    return [
-        place
-        for place in range(first, len(lines) - size + 1)
-        if lines[place] == old[0] and lines[place : place + size] == old
-    ]
+def _find_places(lines: list[bytes], old: list[bytes], first: int) -> list[int]:
+    """The first few indices from `first` on where these lines are, in linear time."""
+    if not all(line.endswith(b"\n") for line in old):  # only a file's last line lacks its end
+        place = len(lines) - len(old)
+        return [place] if place >= first and lines[place:] == old else []
+    # As bytes: compared line by line, where many are the same, it would take the product of both.
+    # With the end of the line before, so that what is found begins a line.
+    text, wanted = b"".join((b"\n", *lines[first:])), b"".join((b"\n", *old))
+    found: list[int] = []
+    at = counted = 0
+    place = first
+    while len(found) <= _SHOWN and (at := text.find(wanted, at)) >= 0:
+        place += text.count(b"\n", counted, at)
+        found.append(place)
+        counted, at = at, at + 1
+    return found
 
 
 def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApplyError:

@@ -306,18 +306,18 @@ def _plain_body(body: str) -> str:
 
 
 def _trailers(lines: list[str]) -> dict[str, tuple[str, ...]] | None:
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, list[str]]] = []  # each value in its parts: one may have a million
     for line in lines:
         match = _TRAILER.fullmatch(line)
         if line.startswith(_PICKED):
             continue
         if match:
-            found.append((match[1], match[2].strip()))
+            found.append((match[1], [match[2].strip()]))
         elif line[:1] in {" ", "\t"} and found:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+            found[-1][1].append(line.strip())
         else:
             return None
-    grouped: dict[str, tuple[str, ...]] = {}
-    for name, value in found:
-        grouped[name] = (*grouped.get(name, ()), value)
-    return grouped or None
+    grouped: dict[str, list[str]] = {}
+    for name, parts in found:
+        grouped.setdefault(name, []).append(" ".join(parts))
+    return {name: tuple(values) for name, values in grouped.items()} or None

@@ -1,6 +1,7 @@
 """A plan as agents and models really answer."""
 
 import json
+import time
 
 import pytest
 
@@ -91,3 +92,15 @@ def test_who_repeats_the_question_tells_no_plan():
     assert plan_in(f"{ASKED_FOR}\nI cannot do that.") is None
     mine = '```json plan\n{"steps": ["write"], "files": ["a.py"]}\n```\n'
     assert plan_in(mine + ASKED_FOR).files == ("a.py",)
+
+
+@pytest.mark.parametrize("lines", ["```x\n", "~~~\n```x\n", "```plan\n```\n", "~~~\n````\n```\n"])
+def test_a_message_of_fences_is_read_in_linear_time(lines):
+    began = time.thread_time()
+    assert plan_in(lines * 25_000) is None
+    assert time.thread_time() - began < 3
+
+
+def test_a_fence_that_is_never_closed_hides_none_that_is():
+    mine = '```json plan\n{"steps": ["write"], "files": ["a.py"]}\n```\n'
+    assert plan_in(f"~~~ x\n{mine}````\nand so on").files == ("a.py",)

@@ -1,6 +1,7 @@
 import contextlib
 import difflib
 import subprocess
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -147,3 +148,13 @@ def test_a_diff_of_several_hunks_that_is_in_already_changes_nothing():
     assert once is not None
     assert once != before
     assert apply_patch(once, diff, "t") == once
+
+
+def test_many_lines_that_are_the_same_are_looked_for_in_linear_time():
+    removed = b"-\n" * 40_000
+    began = time.thread_time()
+    with pytest.raises(DoesNotApplyError, match="does not apply"):
+        apply_patch(b"\n" * 80_000, b"@@ -1,40001 +1 @@\n" + removed + b"-x\n+y\n", "a")
+    with pytest.raises(DoesNotApplyError, match=r"several places \(lines 1, 2, 3, 4, 5\)"):
+        apply_patch(b"\n" * 80_000, b"@@ -90000,40000 +1 @@\n" + removed + b"+y\n", "a")
+    assert time.thread_time() - began < 1.5
