@@ -144,6 +144,12 @@ def test_hostile_source_is_walked_in_time():
     assert time.process_time() - before < 20
 
 
+@pytest.mark.parametrize("calls", [1, 14, 300])
+def test_calls_one_behind_the_other_hide_nothing(calls):
+    chain = "".join(f".where(a{number}=1)" for number in range(calls))
+    assert taints(f"rows = query{chain}\nos.system(value)") == {"taint-cmdi"}
+
+
 FAST = """
 import os, subprocess
 from fastapi import FastAPI, Query, Request, UploadFile

@@ -190,5 +190,8 @@ class Evaluator(Protocol):
     def value(self, node: ast.expr) -> Value:
         """What an expression may be."""
 
+    def attribute_of(self, node: ast.Attribute, owner: Value) -> Value:
+        """What an attribute may be of what is known already."""
+
     def fresh(self, source: str, *, weak: bool) -> Taint:
         """A foreign value of its own."""

@@ -92,9 +92,12 @@ def evaluate_call(walk: Evaluator, node: ast.Call) -> Value:
     owner: Value = Unknown()
     method = ""
     if isinstance(node.func, ast.Attribute):
+        # Once: of calls one behind the other (`a().b().c()`) each would double those before it.
         owner = walk.value(node.func.value)
         method = node.func.attr
-    function = walk.value(node.func) if not isinstance(owner, Box) else Unknown()
+        function = Unknown() if isinstance(owner, Box) else walk.attribute_of(node.func, owner)
+    else:
+        function = walk.value(node.func)
     name = function.name if isinstance(function, Named) else ""
     _sinks(walk, node, _Asked(name, method, owner, given, named))
     if isinstance(function, Taint) and isinstance(owner, Named) and owner.name in rules.SOURCES:

@@ -138,7 +138,10 @@ class Expressions:
         return Named(self.names.get(node.id, node.id))
 
     def _of_attribute(self, node: ast.Attribute) -> Value:
-        owner = self.value(node.value)
+        return self.attribute_of(node, self.value(node.value))
+
+    def attribute_of(self, node: ast.Attribute, owner: Value) -> Value:
+        """What an attribute is of a value that is known already."""
         if node.attr == "request" and isinstance(node.value, ast.Name) and node.value.id == "self":
             return Named("django.request")  # of a view that is a class
         if isinstance(owner, Named):
