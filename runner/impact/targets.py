@@ -25,6 +25,8 @@ _PLAIN = regex(r"[\w./:=@+, -]*", re.ASCII)
 _UNSEEN = regex(r"[`$<*?]")
 _DATA = regex(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
 _PYTHON = regex(r"(?:.*/)?python[\d.]*\Z")
+_LONGEST = 1 << 16
+"""Letters of a line that are taken apart: `shlex` takes the square of a word's."""
 _OPERATORS = regex(r"[();|&\n]+")
 _TESTERS = frozenset({"pytest", "unittest", "py.test", "coverage", "doctest", "trace"})
 _WHOLE = frozenset(
@@ -104,7 +106,7 @@ def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
 def placed_commands(command: str) -> list[tuple[str, list[str]]] | None:
     """The simple commands of a line as words, each with the folder that it runs in.
 
-    The project's own is empty. None where a quote is open.
+    The project's own is empty. None where a quote is open, and for a line that is too long.
     """
     words = _words(command)
     if words is None:
@@ -128,6 +130,8 @@ def placed_commands(command: str) -> list[tuple[str, list[str]]] | None:
 def _words(command: str) -> Sequence[str] | None:
     if _PLAIN.fullmatch(command):
         return command.split()
+    if len(command) > _LONGEST:
+        return None
     lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True

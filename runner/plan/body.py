@@ -183,12 +183,13 @@ _NAMED = regex(
 _LANG_PATH = regex(r"[A-Za-z0-9+#-]+[:](?P<p>[\w./-]+\.\w+)")
 _PATH = regex(r"(?:\./)?[\w@.+-]+(?:/[\w@.+-]+)*\.[A-Za-z]\w{0,7}|[\w@.+-]+(?:/[\w@.+-]+)+")
 _COMMENT = regex(
-    r"\s*(?:#|//|/\*+|<!--|--|;+|%)\s*(?:(?:file|path|filename)\s*[:=]\s*)?"
-    r"(?P<p>[^\s*]+)\s*(?:\*/|-->)?\s*"
+    r"\s*+(?:#|//|/\*++|<!--|--|;++|%)\s*+(?:(?:file|path|filename)\s*+[:=]\s*+)?"
+    r"(?P<p>[^\s*]++)\s*+(?:\*/|-->)?\s*+"
 )
 _LABEL = regex(
-    r"(?:(?:file|path|create|write|in|new file)\s*:?\s+)?[*_`]*(?P<p>[\w@./+-]+\.[A-Za-z]\w*)"
-    r"[*_`]*\s*(?:\((?:new|changed|edited|modified|created)\))?\s*:?[*_]*",
+    r"(?:(?:file|path|create|write|in|new file)(?:\s*+:\s++|\s++))?[*_`]{0,6}"
+    r"(?P<p>[\w@./+-]+\.[A-Za-z]\w*+)"
+    r"[*_`]*+\s*+(?:\((?:new|changed|edited|modified|created)\))?\s*+:?[*_]*+",
     re.IGNORECASE,
 )
 """A line that is a path and little else."""

@@ -125,10 +125,11 @@ def _place(data: bytes, task: Task) -> int:
     below = rest[:stop]
     fields = read_body(below, piece.source)
     used = {run.line for field in fields.fields for value in field.values for run in value.runs}
+    held = {node.start for node in fields.holders}
     ends = [
         _end_of(node, piece.source)
         for node in below
-        if node in fields.holders
+        if node.start in held
         or _records(node, piece.source)
         or not used.isdisjoint(range(node.start, node.end))
     ]

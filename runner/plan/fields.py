@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _CHECKBOX = regex(r"\[[ xX]?\]\s+")
 # A backslash at a line's end breaks the line, and is no part of the text (CommonMark 0.31, 6.7).
 _HARD_BREAK = regex(r"\\$")
-_COMMENT = regex(r"\s*<!--(?:(?!-->).)*-->\s*$")
 _COLUMNS = 2
 
 
@@ -143,8 +142,8 @@ def _field(
 ) -> Field:
     first, *rest = runs
     value = first.part(name.value, len(first.text))
-    if name.key == "status" and not rest and (comment := _COMMENT.search(value.text)):
-        value = value._replace(text=value.text[: comment.start()])
+    if name.key == "status" and not rest:
+        value = value._replace(text=_without_comment(value.text))
     own = tuple(run for run in (value, *rest) if run.text) if rest or not value.text else (value,)
     values = ((Value(own),) if own else ()) + nested
     last = values[0].runs[-1] if values else value
@@ -157,6 +156,17 @@ def _field(
         (begin.line, begin.column),
         (last.line, last.column + len(last.text)),
     )
+
+
+def _without_comment(text: str) -> str:
+    """A line without the comment that it ends with, and the blanks before that."""
+    last = text.rfind("-->")
+    if last < 0 or text[last + 3 :].strip():
+        return text
+    # A comment ends at the first `-->` behind its `<!--`: so none stands between the two.
+    before = max(text.rfind("-->", 0, last + 2) - 3, 0)
+    start = text.find("<!--", before, last)
+    return text if start < 0 else text[:start].rstrip()
 
 
 def items_of(nodes: Iterable[Node], source: Source) -> Iterable[Value]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # A backslash escapes ASCII punctuation and nothing else (CommonMark 0.31, 2.4): `C:\work` keeps
 # it.
@@ -20,7 +24,8 @@ _MARKUP = regex(r"[*_~`\\\[<&]")
 """What all inline Markdown begins with."""
 _ONE_CODE = regex(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
 _CODES = regex(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
-_STRONG = regex(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+_MARKS = ("**", "__", "~~")
+_OPENS = regex(r"(?=(?:\*\*|__|~~)\S)")
 # An underscore within a word begins no emphasis (CommonMark 0.31, 6.2): `snake_case_name` stays
 # whole.
 _EMPHASIS = regex(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
@@ -96,13 +101,45 @@ def plain(text: str) -> str:
     """Inline Markdown as a reader sees it: no emphasis, no escapes, links as their text."""
     if not _MARKUP.search(text):
         return text.strip()
-    without = (
-        _EMPHASIS.sub(r"\2", _STRONG.sub(r"\2", text)) if ("*" in text or "_" in text) else text
-    )
+    without = text
+    if "*" in text or "_" in text:
+        without = _EMPHASIS.sub(r"\2", without_strong(text))
     # In a code span `&lt;` is four letters (CommonMark 0.31, 2.5): a command keeps them.
     return "".join(
         span.text if span.code else html.unescape(span.text) for span in spans(without)
     ).strip()
+
+
+def without_strong(text: str) -> str:
+    """A text without the marks of what is strong or struck out (`**`, `__`, `~~`) on one line.
+
+    Each mark ends at the next one of its kind behind a sign that is no blank. By places that are
+    looked up: a pattern would go through the rest of the text for each mark that nothing closes.
+    """
+    closing: dict[str, list[int]] = {mark: [] for mark in _MARKS if mark in text}
+    for mark, places in closing.items():
+        ends = re.finditer(rf"(?<=\S)(?={re.escape(mark)})", text)
+        places.extend(end.start() for end in ends)
+    parts: list[str] = []
+    position, line_end = 0, -1
+    for match in _OPENS.finditer(text) if closing else ():
+        at = match.start()
+        places = closing[text[at : at + 2]]
+        nearest = bisect_left(places, at + 3)  # a sign at least stands between
+        if at < position or nearest == len(places):
+            continue
+        if line_end < at:
+            line_end = text.find("\n", at) if text.count("\n", at) else len(text)
+        if places[nearest] <= line_end:
+            parts += (text[position:at], text[at + 2 : places[nearest]])
+            position = places[nearest] + 2
+    return "".join((*parts, text[position:]))
+
+
+def is_inside(places: Sequence[tuple[int, int]], at: int) -> bool:
+    """Whether a place lies in one of these, which are sorted and lie apart."""
+    before = bisect_left(places, (at, at)) - 1
+    return before >= 0 and at < places[before][1]
 
 
 class Word(NamedTuple):

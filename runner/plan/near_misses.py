@@ -14,7 +14,7 @@ from runner.model import Severity, Status
 from runner.plan import fields as styles
 from runner.plan.body import block_of, fences, suggest_fence
 from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
-from runner.plan.inline import EMPTY_WORDS, plain, spans, words
+from runner.plan.inline import EMPTY_WORDS, is_inside, plain, spans, words
 from runner.plan.markdown import Kind, Node
 from runner.plan.markdown_table import cells
 from runner.plan.proofs import is_bare_command
@@ -45,7 +45,7 @@ _TAKE_INDENT = (
     "take back its indent: a tab or four spaces make it an example (write - {}: … at the margin)"
 )
 _BESIDE = regex(
-    r"\s*[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
+    r"(?:(?<!\s)\s+)?[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
     r"(?:\*\*|__)?:(?:\*\*|__)?(?=\s)"
 )
 """A name behind what separates fields that stand on one line."""
@@ -70,12 +70,14 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
     taken = {run.line for field in body.fields for value in field.values for run in value.runs}
     taken |= {field.name.line for field in body.fields}
     outputs = {part.text for one in body.fields if one.key == "outputs" for part in _parts(one)}
-    heads = [node for node in below if node in body.holders] or below[:1]
+    held = {node.start for node in body.holders}
+    heads = {node.start for node in below if node.start in held}
+    heads = heads or {node.start for node in below[:1]}
     for at, node in enumerate(below):
         if node.kind is Kind.HEADING:
             yield from _as_heading(node, below[at + 1 : at + 2], source, given)
         if node.kind in _TEXTS:
-            yield from _lines(node, source, taken, given, in_head=node in heads)
+            yield from _lines(node, source, taken, given, in_head=node.start in heads)
         label = below[at - 1] if at else None
         text = label.text if label and label.kind in _LABELS else ""
         if label and label.kind is Kind.PARAGRAPH:
@@ -190,7 +192,7 @@ def _beside(field: Field, given: Collection[str]) -> Iterator[Told]:
     code = [(span.start, span.end) for span in spans(run.text) if span.code]
     for match in _BESIDE.finditer(run.text):
         key = key_of(match["name"])
-        if key and not any(start <= match.start() < end for start, end in code):
+        if key and not is_inside(code, match.start()):
             name = run.part(match.start("name"), match.end())
             value = _BESIDE.split(run.text[match.end() :], maxsplit=1)[0]
             hint = f"give it a line of its own: - {FIELDS[key][0]}: …"

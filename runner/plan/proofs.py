@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from runner.lazy_pattern import regex
 from runner.model import Contract, GateSpec, Level, Network, TestContract
-from runner.plan.inline import EMPTY_WORDS, literal, plain, spans
+from runner.plan.inline import EMPTY_WORDS, is_inside, literal, plain, spans
 from runner.plan.source import Run
 from runner.plan.values import BadValueError, Complaint, complain, seconds_in
 from runner.text.wording import did_you_mean
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from runner.plan.fields import Field
 
 _TEST = regex(
-    r"(?:\*\*|__|`)?(?P<id>TC[-_ ]?[\w.-]*\w)(?:\*\*|__|`)?\s*:?\s*"
-    r"(?:[(\[]\s*(?P<level>[\w ,-]+?)\s*[)\]](?:\*\*|__)?)?\s*"
-    r"(?::|—|\u2013|-(?=\s))\s*(?:\*\*|__)?\s*",
+    r"(?:\*\*|__|`)?(?P<id>(?>TC[-_ ]?[\w.-]*\w))(?:\*\*|__|`)?\s*+:?\s*+"
+    r"(?:[(\[](?P<level>[\w\s,-]++)[)\]](?:\*\*|__)?)?\s*+"
+    r"(?::|—|\u2013|-(?=\s))\s*+(?:\*\*|__)?\s*+",
     re.IGNORECASE,
 )
 _NAMED = regex(
-    r"(?:\*\*|__|`)?(?P<name>[\w][\w ./-]*?)(?:\*\*|__|`)?\s*"
-    r"(?:\((?P<in>[^()]*)\)\s*)?(?:\*\*)?:(?:\*\*|__)?\s*"
+    r"(?:\*\*|__|`)?(?P<name>\w[\w./-]*?(?: ++[\w./-]+?)*?(?: ++(?=\*\*|__|`))??)"
+    r"(?:\*\*|__|`)?\s*+"
+    r"(?:\((?P<in>[^()]*+)\)\s*+)?(?:\*\*)?:(?:\*\*|__)?\s*+"
 )
 _WITHOUT = regex(
-    r"none\s*(?:[—\u2013:;,]|-+(?=\s)|(?=\())\s*(?P<why>.*\w.*)\Z", re.IGNORECASE | re.DOTALL
+    r"none\s*+(?:[—\u2013:;,]|-+(?=\s)|(?=\())\s*+(?P<why>.*\w.*)\Z", re.IGNORECASE | re.DOTALL
 )
-_NEXT = regex(r"\s*(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
+_NEXT = regex(r"(?:(?<!\s)\s+)?(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
 _QUOTED = regex(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
 """What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
 _OWN_SCRIPT = regex(r"\./[\w.+-]+(?:/[\w.+-]+)*")
@@ -88,7 +89,7 @@ def _split_at_separators(run: Run) -> Iterator[Run]:
     quoted = [match.span(1) for match in _QUOTED.finditer(run.text)]
     begin = 0
     for match in _NEXT.finditer(run.text):
-        kept = any(start < match.start() < end for start, end in (*code, *quoted))
+        kept = is_inside(code, match.start()) or is_inside(quoted, match.start())
         if not kept and (code or match[0].strip().startswith((",", "<"))):
             yield run.part(begin, match.start())
             begin = match.end()
@@ -244,7 +245,7 @@ def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
     if match is None or not command:
         return _complaint(run, f'bad gate "{run.text}"', "write it as name: `command`")
     network, seconds = Network.NO, 0.0
-    for option in filter(None, re.split(r"\s*,\s*", (match["in"] or "").casefold().strip())):
+    for option in filter(None, map(str.strip, (match["in"] or "").casefold().split(","))):
         if option in _REACHES:
             network = _REACHES[option]
         elif limit := seconds_in(option):

@@ -28,7 +28,8 @@ _BEFORE = regex(
 """What people put in front of an id: a box, a stroke, a number, a symbol, a list's mark."""
 _IN_PARTS = regex(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
 _STATUS_MARK = regex(
-    r"\s*[(\[](?P<said>[A-Za-z][A-Za-z _-]*)[)\]]\s*$|\s*[\u2705\u2611\u2714]\ufe0f?\s*$"
+    r"(?<!\s)\s*+[(\[](?P<said>[A-Za-z][A-Za-z _-]*)[)\]]\s*$"
+    r"|(?<!\s)\s*+[\u2705\u2611\u2714]\ufe0f?\s*$"
 )
 WAITS_FOR = (
     r"(?:depends on|depending on|dependent on|needs|requires|after|blocked by)"
@@ -120,7 +121,10 @@ def title_marks(title: str) -> TitleMarks:
 
 def ids_of_sentence(text: str) -> tuple[str, ...]:
     """The ids in `TASK-001, TASK-002 and TASK-003`; none where one of them is no id."""
-    ids = [task_id(one) for one in re.split(r"\s*(?:,|;|&|\band\b)\s*", text.strip(" .`*_"))]
+    ids = [
+        task_id(one)
+        for one in re.split(r"(?:(?<!\s)\s+)?(?:,|;|&|\band\b)\s*", text.strip(" .`*_"))
+    ]
     return tuple(filter(None, ids)) if all(ids) else ()
 
 

@@ -30,7 +30,8 @@ _SECONDS = {
     **dict.fromkeys(("m", "min", "minute"), 60),
     **dict.fromkeys(("h", "hr", "hour"), 3600),
 }
-_DURATION = regex(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+# Where digits or blanks begin, and not at each of them: then time is linear, whatever follows.
+_DURATION = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _LONGEST_DURATION = 366 * 86400.0
 """No clock of the system waits for all that a plan could write."""
 _MOST_BUDGET = 1e15
@@ -39,13 +40,13 @@ _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _ONE = {"memory": "", "port": ""}
 """What is no count: without an amount it says nothing."""
-_AND = regex(r"\s+(?:and|&|\+)\s+|\s*&\s*", re.IGNORECASE)
+_AND = regex(r"(?<!\s)\s+(?:and|&|\+)\s+|(?:(?<!\s)\s+)?&\s*", re.IGNORECASE)
 _SOUND = regex(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
 """Nearly all paths: nothing in them needs a second look but two dots and git."""
 _IDS = regex(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
 NUMBER = regex(r"#?(\d{1,9})")
 """A task by its number alone."""
-_REMARK = regex(r"(?:\s+[(\u2013—]|\s+-+\s|:\s).*$")
+_REMARK = regex(r"(?:(?<!\s)\s+[(\u2013—]|(?<!\s)\s+-+\s|:\s).*$")
 
 
 class Complaint(NamedTuple):
@@ -120,7 +121,7 @@ def status(field: Field) -> tuple[Status, str]:
         raise complain(
             field,
             f'unknown status "{word}"',
-            did_you_mean(re.split(r"\s+[—\u2013-]", word)[0], known)
+            did_you_mean(re.split(r"(?<!\s)\s+[—\u2013-]", word)[0], known)
             or "write one of " + ", ".join(known),
         )
     return read

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runner.plan.checks import check_plan
+from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
+from runner.plan.inline import without_strong
 from runner.plan.spans import Places
 
 NAME = "TASK-GRAPH.md"
@@ -69,7 +75,6 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
         b"## TASK-001: a\n\n- Files: `src/x1/a.txt`, `src/x1/**`, `*.md`\n- Inputs: src/y1\n", NAME
     )
     import dataclasses
-    import time
 
     tasks = [
         dataclasses.replace(
@@ -81,6 +86,51 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
     start = time.process_time()
     assert check_plan(tasks, places=Places(b"", NAME), found=bool, exists=bool) == ()
     assert time.process_time() - start < 60  # all pairs would take minutes
+
+
+BLANKS = " " * 60_000
+HOSTILE = {
+    "blanks behind a status": f"- Status: PENDING{BLANKS}x",
+    "comments that nothing closes": "- Status: PENDING" + "<!-- " * 15_000,
+    "marks that nothing closes": "- Type: " + "**a " * 20_000,
+    "blanks in a path": f"- Output files: a{BLANKS}b",
+    "blanks between needs": f"- Depends on: TASK-002{BLANKS}b",
+    "blanks behind a requirement": f"- Requires: tool{BLANKS}x",
+    "digits without a unit": "- Budget: " + "1" * 60_000,
+    "digits of a time": "- Timeout: " + "1" * 60_000,
+    "blanks in a contract's id": f"- Test contracts: TC-{'a' * 500}{BLANKS}x",
+    "blanks in a contract's level": f"- Test contracts: TC-1 ({BLANKS}x",
+    "blanks in a gate": f"- Gates: a{BLANKS}b",
+    "blanks in a reason": f"- Contracts: none —{BLANKS}!",
+    "many entries": "- Test contracts: " + "`a`; " * 20_000,
+    "blanks in a label": f"\na.py{BLANKS}x\n\n```py\nx\n```",
+    "strokes in a label": f"\na.b{'_' * 20_000}!\n\n```py\nx\n```",
+    "blanks in a comment": f"\n```py\n# a.py{BLANKS}x\n```",
+    "many paragraphs of fields": "\n**Type:** x\n" * 10_000,
+    "a title": f"\n## TASK-002: A{BLANKS}é",
+    "a title's marks": "\n## TASK-002: " + "**a " * 20_000,
+}
+
+
+@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+def test_whatever_a_plan_holds_it_is_read_in_time_linear_in_its_size(said):
+    start = time.process_time()
+    read_plan(f"# P\n\n## TASK-001: One\n\n{said}\n".encode(), NAME)
+    assert time.process_time() - start < 20  # by the square of it these take minutes to hours
+
+
+@given(st.text("*_~a \n\u00a0", max_size=24))
+def test_strong_marks_are_those_that_a_pattern_finds_in_longer_time(text):
+    pattern = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+    assert without_strong(text) == pattern.sub(r"\2", text)
+
+
+def test_a_gate_of_blanks_and_a_long_word_are_checked_in_no_time():
+    start = time.process_time()
+    assert swallows_failure(f"|| echo{BLANKS}|") == ""
+    assert executables("'a'" + "b" * 2_000_000) == ()
+    assert shell_operator("'a'" + "b" * 2_000_000) == ""
+    assert time.process_time() - start < 20
 
 
 def test_no_task_is_told_to_depend_on_itself():
