@@ -15,9 +15,11 @@ from runner.plan.source import body_start, line_end_of
 from runner.plan.status import StatusSpan, write_status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runner.model import Status, Task
+    from runner.plan.body import Body
+    from runner.plan.markdown import Piece
     from runner.plan.sections import Written
     from runner.plan.source import Source
 
@@ -109,21 +111,36 @@ def add_quote(
     if task is None:
         raise RunnerError(f"the plan has no task {task_id}", hint="`runner list` shows the ids")
     quote = b"> " + " ".join(text.split()).encode()
-    if replacing:
+    if replacing and not _stands_among_fields(data, task, replacing.line):
         return _replace_line(data, replacing.line - 1, quote)
+    if replacing:
+        lines = data.splitlines(keepends=True)
+        data = b"".join((*lines[: replacing.line - 1], *lines[replacing.line :]))
     return _insert(data, _place(data, task), quote)
 
 
-def _place(data: bytes, task: Task) -> int:
-    """The line, from 0, before which a quote goes: behind the last block of fields or quotes."""
+def _stands_among_fields(data: bytes, task: Task, line: int) -> bool:
+    """Whether a line has fields of the task behind it that a quote in its place would cut off."""
+    piece, _, fields = _read_section(data, task)
+    return any(
+        node.start <= line - task.line < _end_of(node, piece.source) - 1 for node in fields.holders
+    )
+
+
+def _read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]:
+    """The piece that begins with a task's heading, what stands below that, and the fields there."""
     # Of bytes, `splitlines` cuts at LF, CR and CR LF alone, as CommonMark does; of a str it would
     # also cut at U+2028, form feed and others.
     start = len(b"".join(data.splitlines(keepends=True)[: task.line - 1]))
     piece = piece_at(data, start or body_start(data), task.line, Cuts(data))
-    heading, *rest = piece.nodes
+    rest = piece.nodes[1:]
     stop = next((at for at, node in enumerate(rest) if node.kind is Kind.HEADING), len(rest))
-    below = rest[:stop]
-    fields = read_body(below, piece.source)
+    return piece, rest[:stop], read_body(rest[:stop], piece.source)
+
+
+def _place(data: bytes, task: Task) -> int:
+    """The line, from 0, before which a quote goes: behind the last block of fields or quotes."""
+    piece, below, fields = _read_section(data, task)
     used = {run.line for field in fields.fields for value in field.values for run in value.runs}
     held = {node.start for node in fields.holders}
     ends = [
@@ -133,7 +150,7 @@ def _place(data: bytes, task: Task) -> int:
         or _records(node, piece.source)
         or not used.isdisjoint(range(node.start, node.end))
     ]
-    return task.line - 1 + max([heading.end, *ends])
+    return task.line - 1 + max([piece.nodes[0].end, *ends])
 
 
 def _end_of(node: Node, source: Source) -> int:

@@ -188,3 +188,25 @@ def test_a_command_line_becomes_the_quote_that_records_it():
     assert edited == (
         b"## T1: a\r\n\r\n- Status: DONE\r\n\r\n> CHANGE-001 (2026-11-21): dates are UTC\r\n\r\nmore text\r\n"
     )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "- Status: PENDING\n!change all in UTC\n- Output files: `a.py`\n- Owner: me\n",
+        "- Status: PENDING\n  !change all in UTC\n- Output files: `a.py`\n- Owner: me\n",
+        "**Status:** PENDING\n!change all in UTC\n**Output files:** `a.py`\nOwner: me\n",
+        "Status: PENDING\n!change all in UTC\nOutput files: `a.py`\n",
+    ],
+)
+def test_a_command_line_among_the_fields_cuts_none_of_them_off(fields):
+    data = f"# P\n\n## TASK-001: a\n\n{fields}\nProse.\n".encode()
+    plan = read_plan(data, NAME)
+    written = plan.written_commands[0]
+    edited = add_quote(data, "TASK-001", "CHANGE-001 (2026-11-21): all in UTC", replacing=written)
+    after = read_plan(edited, NAME)
+    assert after.tasks[0].outputs == plan.tasks[0].outputs == ("a.py",)
+    assert after.tasks[0].changes == ("CHANGE-001 (2026-11-21): all in UTC",)
+    assert not after.written_commands
+    assert after.tasks[0].prose == plan.tasks[0].prose
+    assert after.tasks[0].spec == plan.tasks[0].spec
