@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
@@ -46,6 +46,8 @@ _MAKE = regex(r"\bg?make\b(?P<words>[^;&|\n]*)")
 # In the order in which GNU make looks for them (its manual, Makefile Names).
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = regex(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTILINE)
+_IN_RECIPE = regex(r"\t|\s*\Z|#|(?:ifn?eq|ifn?def|else|endif)\b")
+"""A line that goes on with a recipe, or that ends none: empty, a comment, a condition of make."""
 _STARTED = regex(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
 _LARGEST = 500_000
 _SHOWN = 100
@@ -226,15 +228,15 @@ def _rules_in(content: bytes) -> Mapping[str, tuple[list[str], str]]:
 
 def rules_in(text: str) -> Iterator[tuple[str, tuple[list[str], str]]]:
     """The rules of a Makefile by their targets: what they need, and their recipe."""
-    for match in _RULE.finditer(text):
-        rest = text[match.end() + 1 :].split("\n")
-        lines = []
-        for line in rest:
-            if not line.startswith("\t"):
-                break
-            lines.append(line.strip())
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        match = _RULE.match(line)
+        if match is None:
+            continue
+        below = takewhile(_IN_RECIPE.match, (lines[at] for at in range(number, len(lines))))
         needs, _, inline = match["needs"].partition(";")
-        recipe = "\n".join([*filter(None, [inline.strip()]), *lines])
+        own = [inline, *(one for one in below if one.startswith("\t"))]
+        recipe = "\n".join(filter(None, map(str.strip, own)))
         for name in match["names"].split():
             yield name, (needs.partition("#")[0].split(), recipe)
 

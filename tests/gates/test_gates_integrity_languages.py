@@ -1,5 +1,7 @@
 """Frozen tests of JavaScript, Go and Rust, and configuration through which tests are left out."""
 
+import time
+
 import pytest
 from gates_bench import a_task
 from gates_trees import changes_between
@@ -232,6 +234,64 @@ def test_what_is_handed_the_test_may_assert_for_it():
         ),
         ("package.json", '{"mocha": {"spec": "test"}}', '{"mocha": {"spec": "test/a.js"}}'),
         ("tox.ini", "[testenv]\ncommands =\n  pytest\n", "[testenv]\ncommands =\n  pytest -k a\n"),
+        ("tox.ini", "[testenv]\ncommands = pytest\n", "[testenv]\ncommands = - pytest\n"),
+        ("tox.ini", "[testenv]\ncommands =\n  pytest\n", "[testenv]\ncommands =\n  -pytest\n"),
+        (
+            "tox.ini",
+            "[testenv]\ncommands = pytest\n",
+            "[testenv]\ncommands = pytest\nignore_outcome = true\n",
+        ),
+        ("setup.cfg", "[tox:testenv]\ncommands = pytest\n", "[tox:testenv]\ncommands = - pytest\n"),
+        ("tox.toml", "commands = [['pytest']]\n", "commands = [['-', 'pytest']]\n"),
+        ("tox.toml", "commands = [['pytest']]\n", "commands = [['pytest', '-k', 'a']]\n"),
+        ("tox.toml", "[env.a]\n", "[env.a]\nignore_outcome = true\n"),
+        (
+            "pyproject.toml",
+            "[tool.tox.env_run_base]\ncommands = [['pytest'], ['rm', 'x']]\n",
+            "[tool.tox.env_run_base]\ncommands = [['-', 'pytest'], ['rm', 'x']]\n",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.tox]\nlegacy_tox_ini = '''\n[testenv]\ncommands =\n  pytest\n'''\n",
+            "[tool.tox]\nlegacy_tox_ini = '''\n[testenv]\ncommands =\n  - pytest\n'''\n",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.hatch.envs.test.scripts]\nrun = ['pytest']\n",
+            "[tool.hatch.envs.test.scripts]\nrun = ['- pytest']\n",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.pdm.scripts]\ntest = {shell = 'pytest'}\n",
+            "[tool.pdm.scripts]\ntest = {shell = 'pytest || true'}\n",
+        ),
+        (
+            "pyproject.toml",
+            "[tool.poe.tasks.test]\ncmd = 'pytest'\n",
+            "[tool.poe.tasks.test]\ncmd = 'pytest'\nignore_fail = true\n",
+        ),
+        ("justfile", "test:\n    pytest\n", "test:\n    -pytest\n"),
+        (
+            "Taskfile.yml",
+            "tasks:\n  test:\n    cmds: [pytest]\n",
+            "tasks:\n  test:\n    cmds: [pytest]\n    ignore_error: true\n",
+        ),
+        (
+            "noxfile.py",
+            "def tests(session):\n    session.run('pytest')\n",
+            "def tests(session):\n    session.run('pytest', success_codes=[0, 1])\n",
+        ),
+        ("Makefile", "test: ; pytest\n", "test: ; -pytest\n"),
+        ("Makefile", "test:\n\tpytest\n", "test:\n\t @ - pytest\n"),
+        ("Makefile", "test:\n\tpytest\n", "MAKEFLAGS = i\ntest:\n\tpytest\n"),
+        ("Makefile", "test:\n\tpytest\n", "export MAKEFLAGS += -ri\ntest:\n\tpytest\n"),
+        ("Makefile", "test:\n\n\tpytest\n", "test:\n\n\tpytest || true\n"),
+        ("run.sh", "make test\n", "make -i test\n"),
+        (
+            "package.json",
+            '{"scripts": {"fmt": "prettier . || true", "test": "jest"}}',
+            '{"scripts": {"fmt": "prettier . || true", "test": "jest || true"}}',
+        ),
         ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q -k fast\n"),
         (
             "pyproject.toml",
@@ -289,7 +349,15 @@ def test_leaving_tests_out_by_configuration_is_refused(path, old, new):
         ),
         ("conftest.py", "import json\ndef dump(x):\n    return x\njson.dump = dump\n"),
         ("Makefile", "test:\n\t@pytest -q\n"),
+        ("Makefile", "MAKEFLAGS += --no-builtin-rules -j4 --silent\n"),
         ("package.json", '{"scripts": {\n"test": "vitest run"\n}}'),
+        ("tox.ini", "[testenv]\nignore_errors = true\ncommands =\n  - rm -rf dist\n  pytest\n"),
+        ("tox.toml", "commands = [['-', 'rm', '-rf', 'dist'], ['pytest']]\n"),
+        ("pyproject.toml", "[tool.poe.tasks]\nclean = '- rm -rf dist'\ntest = 'pytest'\n"),
+        ("Taskfile.yml", "tasks:\n  test:\n    cmds:\n    - pytest\n    ignore_error: false\n"),
+        ("noxfile.py", "def tests(session):\n    session.run('pytest', success_codes=[0])\n"),
+        ("justfile", "clean:\n    -rm -rf dist\ntest:\n    pytest\n"),
+        ("run.sh", "cat > ci.yml <<-END\n\t- pytest\n\tEND\npytest\n"),
         (
             "conftest.py",
             "def pytest_configure(config):\n    config.addinivalue_line('markers', 'slow')\n",
@@ -318,11 +386,23 @@ def test_ordinary_configuration_is_fine(path, text):
             '{"scripts": {"test": "jest --ci", "w": "jest --watch"}, "jest": {"silent": true}}',
         ),
         ("tox.ini", "[testenv]\ncommands = pytest -k a\n", "[testenv]\ncommands = pytest\n"),
+        (
+            "tox.ini",
+            "[testenv]\ncommands =\n  - pytest\n",
+            "[testenv]\ncommands =\n  ruff check\n  - pytest\n",
+        ),
+        ("Makefile", "all:\n\tpytest || true\n", "all:\n\tpytest -q || true\n"),
         ("pytest.ini", "[pytest]\naddopts = -q -k fast\n", "[pytest]\naddopts = -q\n"),
     ],
 )
 def test_running_more_or_in_another_way_is_fine(path, old, new):
     assert refused(path, old, new) == []
+
+
+def test_a_makefile_of_very_many_rules_is_read_in_its_own_time():
+    began = time.monotonic()
+    assert refused("Makefile", None, "a:\n" * 50_000) == []
+    assert time.monotonic() - began < 30
 
 
 def test_that_cleaning_up_may_fail_is_nobodys_loss():

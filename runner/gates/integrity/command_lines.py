@@ -1,4 +1,4 @@
-"""Command lines that a project keeps in files: scripts of package.json, rules, shell scripts.
+"""Command lines that a project keeps in files: scripts, rules, commands of tox, tasks.
 
 A change by which one of them runs fewer tests than it did, or by which a failing one passes, is
 told. They are read with the shell's own grammar, not by how they look.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+import shlex
+import tomllib
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.script_targets import rules_in
@@ -22,20 +25,44 @@ if TYPE_CHECKING:
 
 _PACKAGE = regex(r"(?:\A|/)package\.json\Z")
 _MAKEFILE = regex(r"(?:\A|/)(?:GNUmakefile|[Mm]akefile|[^/]*\.mk)\Z")
-_TOX = regex(r"(?:\A|/)tox\.ini\Z")
+_TOX = regex(r"(?:\A|/)(?:tox\.ini|setup\.cfg)\Z")
+_TOML = regex(r"(?:\A|/)(?P<name>tox|pyproject)\.toml\Z")
 _SHELL = regex(r"\.(?:sh|bash)\Z")
 _KEPT = ("jest", "mocha", "vitest", "ava", "c8", "nyc")
 _MARKS = regex(r"^[@+-]+[ \t]*", re.MULTILINE)
 _CONTINUED = regex(r"\\\n[ \t]*")
 _COMMANDS = regex(r"^commands(?:_pre|_post)?[ \t]*=(?P<text>.*(?:\n[ \t]+.*)*)", re.MULTILINE)
+_OUTCOME = regex(r"^ignore_outcome[ \t]*=[ \t]*(?:true|1|yes|on)\b", re.MULTILINE | re.IGNORECASE)
+_DASH = regex(r"-(?!-)\s*")
+"""By which tox and hatch pass over what a command ends with."""
+_OF_TOX = frozenset({"commands", "commands_pre", "commands_post"})
+_RUNNERS = ("hatch", "pdm", "poe", "taskipy")
+_TASKS = frozenset({"scripts", "tasks"})
+_TOLD = frozenset({"help", "description", "cwd", "env", "envfile", "env_file", "working_dir"})
 _MAKES = regex(r"\$\([^()]*\)")
 _NESTED = 3
 _SHOWN = 80
+_MOST = 100
+
+
+class _Line(NamedTuple):
+    """A command line of a file."""
+
+    name: str
+    """What it is called there."""
+    text: str
+    over: str = ""
+    """By which its tool passes over what it ends with, as it is written; empty where it counts."""
 
 
 def holds_commands(path: str) -> bool:
     """Whether the command lines of a file are read here."""
-    return any(kind.search(path) for kind in (_PACKAGE, _MAKEFILE, _TOX, _SHELL))
+    return any(kind.search(path) for kind in (_PACKAGE, _MAKEFILE, _TOX, _TOML, _SHELL))
+
+
+def is_makefile(path: str) -> bool:
+    """Whether a file holds rules of make."""
+    return _MAKEFILE.search(path) is not None
 
 
 def weaknesses(
@@ -45,55 +72,133 @@ def weaknesses(
 
     `proves` says of a command that is no test tool whether its failure matters.
     """
-    old, new = dict(_lines(path, before)), dict(_lines(path, after))
+    old = {one.name: one for one in _lines(path, before)}
     # Of whichever line it was: a script under another name swallows no more than it did.
-    known = {lost[1] for line in old.values() if (lost := _lost(line))}
-    for name, line in new.items():
-        was = old.get(name, "")
-        at = _line_of(after, line, name)
-        yield from _selected(was, line, name, at)
-        if (lost := _lost(line)) and lost[1] not in known:
-            matters = tests_in(lost[0]) or proves(lost[0])
-            yield Weakness(at, f"`{lost[1]}` swallows a failure", matters)
+    known = {_lost(one) for one in old.values()}
+    told: Counter[bool] = Counter()
+    for one in _lines(path, after):
+        was = old.get(one.name, _Line(one.name, ""))
+        for message, grave in (*_selected(was, one), *_swallowed(was, one, known, proves)):
+            told[grave] += 1
+            # To find where a line stands takes as long as the file is: not without an end.
+            if told[grave] <= _MOST:
+                yield Weakness(_line_of(after, one.text, one.name), message, grave)
     if _PACKAGE.search(path):
         yield from _settings(before, after)
 
 
-def _selected(was: str, line: str, name: str, at: int) -> Iterator[Weakness]:
+def _selected(was: _Line, now: _Line) -> Iterator[tuple[str, bool]]:
     """Tests that an old line ran and the new one leaves out, by its own words."""
-    if not was:
+    asks = was.text and (tests_in(was.text) or selection_of(now.text))
+    if asks and (said := find_added_selection(was.text, now.text)):
+        yield f"`{', '.join(said)[:_SHOWN]}` in `{now.name}` leaves tests out", True
+
+
+def _swallowed(
+    was: _Line, now: _Line, known: set[tuple[str, str] | None], proves: Callable[[str], bool]
+) -> Iterator[tuple[str, bool]]:
+    """A failure that is passed over now, and was not before: here, or of the same program."""
+    lost, then = _lost(now), _lost(was)
+    if lost is None or lost in known:
         return
-    said = find_added_selection(was, line) if tests_in(was) or selection_of(line) else ()
-    if said:
-        shown = ", ".join(said)[:_SHOWN]
-        yield Weakness(at, f"`{shown}` in `{name}` leaves tests out")
+    program, by = lost
+    if not (then and then[1] == by and _matters(then[0], proves)):
+        yield f"`{by}` swallows a failure", _matters(program, proves)
 
 
-def _lost(line: str) -> tuple[str, str] | None:
+def _matters(command: str, proves: Callable[[str], bool]) -> bool:
+    return tests_in(command) or proves(command)
+
+
+def _lost(line: _Line) -> tuple[str, str] | None:
     """The program whose failure a line passes over, and what does that."""
-    if word := bypass_of(line):
-        return line, word
-    found = swallow_of(line)
+    if line.over:
+        return line.text, line.over
+    if word := bypass_of(line.text):
+        return line.text, word
+    found = swallow_of(line.text)
     return (found.program, found.by[:_SHOWN]) if found else None
 
 
 # --- where the lines stand ------------------------------------------------------------------
 
 
-def _lines(path: str, text: str) -> Iterator[tuple[str, str]]:
+def _lines(path: str, text: str) -> Iterator[_Line]:
     if _PACKAGE.search(path):
         yield from _scripts(text)
     elif _MAKEFILE.search(path):
         for name, (_, recipe) in rules_in(text):
             for number, line in enumerate(_CONTINUED.sub(" ", recipe).split("\n")):
                 label = f"{name} {number + 1}" if number else name
-                yield label, _as_shell(_MARKS.sub("", line))
+                yield _Line(label, _as_shell(_MARKS.sub("", line)))
     elif _TOX.search(path):
-        for number, match in enumerate(_COMMANDS.finditer(text)):
-            for row, line in enumerate(match["text"].strip().splitlines()):
-                yield f"commands {number + 1}.{row + 1}", line.strip().removeprefix("- ")
+        yield from _of_ini(text)
+    elif toml := _TOML.search(path):
+        yield from _of_toml(text, toml["name"])
     elif text:
-        yield path.rpartition("/")[2], text
+        yield _Line(path.rpartition("/")[2], text)
+
+
+def _of_ini(text: str) -> Iterator[_Line]:
+    for number, match in enumerate(_COMMANDS.finditer(text)):
+        for row, line in enumerate(match["text"].strip().splitlines()):
+            yield _dashed(f"commands {number + 1}.{row + 1}", line.strip())
+    for number, match in enumerate(_OUTCOME.finditer(text)):
+        yield _Line(f"ignore_outcome {number + 1}", "tox", match[0])
+
+
+def _dashed(name: str, line: str) -> _Line:
+    mark = _DASH.match(line)
+    return _Line(name, line[mark.end() :], line[:_SHOWN]) if mark else _Line(name, line)
+
+
+def _of_toml(text: str, name: str) -> Iterator[_Line]:
+    try:
+        table: Mapping[str, object] = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return
+    tools = table.get("tool") if name == "pyproject" else {"tox": table}
+    if not isinstance(tools, dict):
+        return
+    yield from _of_tox(tools.get("tox"), "tox")
+    for runner in _RUNNERS:
+        yield from _of_tasks(tools.get(runner), runner, inside=False)
+
+
+def _of_tox(table: object, name: str) -> Iterator[_Line]:
+    """The commands of tox in its own form, where each is a list of words."""
+    for key, value in table.items() if isinstance(table, dict) else ():
+        at = f"{name}.{key}"
+        if key in _OF_TOX and isinstance(value, list):
+            for number, command in enumerate(value):
+                if isinstance(command, list):
+                    words = [word for word in command if isinstance(word, str)]
+                    over = "- " if words[:1] == ["-"] else ""
+                    line = shlex.join(words[1:] if over else words)
+                    yield _Line(
+                        f"{at} {number + 1}", line, f"{over}{line}"[:_SHOWN] if over else ""
+                    )
+        elif key == "ignore_outcome" and value is True:
+            yield _Line(at, "tox", "ignore_outcome = true")
+        elif key == "legacy_tox_ini" and isinstance(value, str):
+            yield from _of_ini(value)
+        else:
+            yield from _of_tox(value, at)
+
+
+def _of_tasks(value: object, name: str, *, inside: bool) -> Iterator[_Line]:
+    """What hatch, PDM, poe and taskipy run by name; `inside` a table of tasks."""
+    if isinstance(value, str) and inside:
+        yield _dashed(name, value)
+    elif isinstance(value, list) and inside:
+        for number, one in enumerate(value):
+            yield from _of_tasks(one, f"{name} {number + 1}", inside=True)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if inside and key == "ignore_fail" and one not in (False, "return_non_zero"):
+                yield _Line(f"{name}.{key}", "test", f"{key} = {json.dumps(one, default=str)}")
+            elif key not in _TOLD:
+                yield from _of_tasks(one, f"{name}.{key}", inside=inside or key in _TASKS)
 
 
 def _as_shell(line: str) -> str:
@@ -105,12 +210,12 @@ def _as_shell(line: str) -> str:
     return line.replace("\0", "$")
 
 
-def _scripts(text: str) -> Iterator[tuple[str, str]]:
+def _scripts(text: str) -> Iterator[_Line]:
     table = _table(text)
     scripts = table.get("scripts")
     for name, line in scripts.items() if isinstance(scripts, dict) else ():
         if isinstance(line, str):
-            yield name, line
+            yield _Line(name, line)
 
 
 def _table(text: str) -> Mapping[str, object]:

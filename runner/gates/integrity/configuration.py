@@ -50,10 +50,19 @@ _SCRIPT_LEAVES_OUT = regex(
     r"\b(?:exclude|testPathIgnorePatterns|modulePathIgnorePatterns|testNamePattern|passWithNoTests"
     r"|allowOnly|testIgnore|grepInvert|dangerouslyIgnoreUnhandledErrors|retry|retries|bail)\b[\"']?\s*[:=]"
 )
-_IGNORED_RECIPE = regex(r"\t@?-\s*\S|\.IGNORE\b|MAKEFLAGS\s*[:+]?=.*(?:-i\b|--ignore-errors|-k\b)")
+_IGNORED_RECIPE = regex(
+    r"(?:\t|[^\s#:=][^:=]*::?[^=:;]*;)[@+ \t]*-[@+-]*\s*\S|\.IGNORE\b"
+    r"|(?:(?:export|override)\s+)*MAKEFLAGS\s*[:+?]*=(?:\s*-?[A-Za-z]*[ik][A-Za-z]*(?!\S)"
+    r"|.*(?:\s-[A-Za-z]*[ik]\b|--ignore-errors))"
+)
+_IGNORED_OF_JUST = regex(r"[ \t]+@?-\s*\S")
+_GOES_ON = regex(
+    r"\bignore_error:\s*true\b|\bsuccess_codes\s*=\s*[\[(](?!\s*0\s*,?\s*[\])])[^\])]*[\])]?"
+)
+"""By which Taskfile and nox pass over what fails."""
 _PROVES = regex(
     r"test|lint|check|types|pytest|ruff|mypy|flake8|black|eslint|tsc|jest|cargo|clippy|\bgo\b|make|tox"
-    r"|nox|coverage|build|compile|npm|yarn|IGNORE|MAKEFLAGS",
+    r"|nox|coverage|build|compile|npm|yarn|IGNORE|MAKEFLAGS|ignore_error|success_codes",
     re.IGNORECASE,
 )
 """What proves something; that cleaning up may fail is nobody's loss."""
@@ -87,9 +96,11 @@ def weaknesses(path: str, old: bytes | None, new: bytes) -> Iterator[Weakness]:
         yield from _lines(before, after, _script_leaves_out, "may leave tests out")
     if command_lines.holds_commands(path):
         yield from command_lines.weaknesses(path, before, after, _proves)
-        yield from _lines(before, after, _passes_over, "swallows a failure")
+        if command_lines.is_makefile(path):
+            yield from _lines(before, after, _passes_over, "swallows a failure")
     elif _COMMANDS.search(path):
-        yield from _lines(before, after, _swallows, "swallows a failure")
+        part = _swallows_in_just if path.lower().endswith("justfile") else _swallows
+        yield from _lines(before, after, part, "swallows a failure")
     if path.rpartition("/")[2] in _WITH_ADDOPTS:
         yield from _narrowed(path, old or b"", new)
     if is_written_in(path, "python") and is_test_path(path):
@@ -108,9 +119,7 @@ def _lines(before: str, after: str, part: Callable[[str], str], what: str) -> It
         if known[found]:
             known[found] -= 1
         else:
-            grave = part not in (_swallows, _passes_over) or _proves(
-                line.partition(found)[0].strip() or found
-            )
+            grave = part not in _OF_COMMANDS or _proves(line.partition(found)[0].strip() or found)
             yield Weakness(number, f"`{found}` {what}", grave)
 
 
@@ -132,12 +141,20 @@ def _script_leaves_out(line: str) -> str:
 
 
 def _swallows(line: str) -> str:
-    return _passes_over(line) or swallows_failure(line)
+    goes_on = _GOES_ON.search(line)
+    return goes_on[0][:80] if goes_on else swallows_failure(line)
+
+
+def _swallows_in_just(line: str) -> str:
+    return line.strip()[:80] if _IGNORED_OF_JUST.match(line) else swallows_failure(line)
 
 
 def _passes_over(line: str) -> str:
     """A line of a Makefile that goes on whatever its command says."""
     return line.strip()[:80] if _IGNORED_RECIPE.match(line) else ""
+
+
+_OF_COMMANDS = (_swallows, _swallows_in_just, _passes_over)
 
 
 def _narrowed(path: str, old: bytes, new: bytes) -> Iterator[Weakness]:

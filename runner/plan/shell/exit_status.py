@@ -35,7 +35,8 @@ _BYPASS = regex(
 )
 """Words that leave out what would fail: in no proof, however it is written."""
 _SKIPS = regex(r"SKIP=\S")
-_MAY_BYPASS = regex(r"SKIP=|--(?:no-|exit-|suppress-|pass)")
+_MAY_BYPASS = regex(r"SKIP=|--(?:no-|exit-|suppress-|pass)|\bg?make\b")
+_MAKE_GOES_ON = regex(r"-[bBdekLmnpqrRsStvw]*i|--ignore-errors\Z")
 _ONLY_TELLS = frozenset({"-h", "--help", "--version"})
 """What has a test program tell of itself, and run nothing."""
 _MAY_LOSE = regex(r"[|;&`()\n]|\beval\b|sh\b")
@@ -180,7 +181,8 @@ def bypass_of(line: str) -> str:
         if _name(one) in ("echo", "printf", "grep"):
             continue
         for word in (*one.assignments, *one.words):
-            if _BYPASS.match(word.value) or _SKIPS.match(word.text):
+            goes_on = _name(one) in ("make", "gmake") and _MAKE_GOES_ON.match(word.value)
+            if goes_on or _BYPASS.match(word.value) or _SKIPS.match(word.text):
                 return word.text
     return ""
 

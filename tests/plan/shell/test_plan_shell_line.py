@@ -127,6 +127,11 @@ def test_a_line_that_can_fail_is_let_be(line):
     ("line", "word"),
     [
         ("pytest --no-verify", "--no-verify"),
+        ("make -i test", "-i"),
+        ("make -C ci -ki test", "-ki"),
+        ("gmake --ignore-errors", "--ignore-errors"),
+        ("make -Cdist -j4 test", ""),
+        ("pytest -i", ""),
         ("SKIP=mypy make test", "SKIP=mypy"),
         ("make test SKIP=1", "SKIP=1"),
         ("npx jest --passWithNoTests", "--passWithNoTests"),
