@@ -145,6 +145,12 @@ class Project:
             return self.root.name
         return known if self.root == self.folders.top else f"{known}-{self.root.name}"
 
+    @property
+    def inside(self) -> str:
+        """Its folder in the repository, as `app`; empty where it is the whole."""
+        found = self.root.resolve().relative_to(self.folders.top.resolve()).as_posix()
+        return "" if found == "." else found
+
     @cached_property
     def plan_path(self) -> str:
         """TASK-GRAPH.md, relative to the project."""

@@ -263,7 +263,7 @@ class Bridge:
     def _look_at_clone(self, number: int) -> tuple[int, ...]:
         """What a person did in its clone, as in any other, tells its journal."""
         try:
-            told = (find_journal(self.folder / str(number))).stat()
+            told = find_journal(self.folder / str(number), self.project.inside).stat()
         except OSError:
             return ()
         return (told.st_size, told.st_mtime_ns)

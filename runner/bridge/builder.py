@@ -31,7 +31,7 @@ class TaskRow:
     proofs: str = ""
     """Such as `3 of 3 pass`."""
     outputs: tuple[str, ...] = ()
-    """Files that it may write, as the plan names them."""
+    """Files that it may write, as the plan names them, from the repository's top on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,16 @@ from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_prompt import file_wish
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
-from runner.app.inspect.view import View
-from runner.bridge.builder import BuildFacts, Ended, TaskRow
+from runner.bridge.builder import BuildFacts, Ended
 from runner.bridge.comment_text import is_branch_of
+from runner.bridge.own_tasks import find_rows, place_inside, read_base
 from runner.bridge.plan_commit import publish_plan
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
 from runner.journal.read_journal import read_journal
 from runner.lazy_module import lazy_module
-from runner.model import Status, Verdict
+from runner.model import Status
 from runner.plan.document import read_plan
 from runner.process.own_command import (
     OwnCommand,
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.bridge import known_commands
     from runner.plan.document import Plan
-    from runner.plan.outline import OutlineTask
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
     known_commands = lazy_module("runner.bridge.known_commands")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
+_NAMED = "RUNNER_TASK_GRAPH"
 _REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
 CLONE = "repository"
@@ -66,7 +66,6 @@ _SAID = 4000
 _TICK = 1.0
 """Seconds between looks at a command that goes on."""
 _MOST = 4 << 20
-_GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
 
 
 @dataclass
@@ -90,11 +89,23 @@ class IssueClone:
         return self.folder / CLONE
 
     @property
+    def root(self) -> Path:
+        """The project in it: where it is in the repository that we were started in."""
+        return self.place / self.source.inside
+
+    @property
+    def journal(self) -> Path:
+        """Where its journal is, or will be."""
+        return find_journal(self.folder, self.source.inside)
+
+    @property
     def environ(self) -> dict[str, str]:
         """What our own commands are told: no token, and to publish what they land."""
         told = {
             name: value for name, value in self.source.environ.items() if name not in TOKEN_NAMES
         }
+        if _NAMED in told:  # as the source has it, from its own folder on
+            told[_NAMED] = self.source.settings.task_graph
         return {**told, "RUNNER_PUBLISH": ORIGIN, "RUNNER_PUBLISH_AT": "task"}
 
     # --- what it begins with ------------------------------------------------------------
@@ -131,12 +142,13 @@ class IssueClone:
                 make_clone(source, self.remote, base, self.place)
         with Repository.open(self.place) as repository:
             switch_branch(repository, self.branch, base, self.environ)
-            project = self._open()
+        project = self._open()
+        with Repository.open(project.root) as repository:
             publish_plan(project, repository)
         carry_drafter_trust(self.source, project, _read_plan(project))
 
     def _open(self) -> Project:
-        return Project.open(self.place, self.environ, plan_needed=False)
+        return Project.open(self.root, self.environ, plan_needed=False)
 
     # --- how it stands ------------------------------------------------------------------
 
@@ -146,8 +158,8 @@ class IssueClone:
             return BuildFacts()
         project = self._open()
         state = project.state()
-        with Repository.open(self.place) as repository:
-            base = _read_base(project, repository)
+        with Repository.open(project.root) as repository:
+            base = read_base(project, repository)
             ref = f"refs/heads/{self.branch}"
             with Remote(repository, ORIGIN, self.environ) as remote:
                 tip = remote.read(ref).get(ref, "")
@@ -156,13 +168,13 @@ class IssueClone:
         return BuildFacts(
             state.open_drafts[-1] if state.open_drafts else None,
             state.drafts,
-            _find_rows(project, base),
+            find_rows(project, base),
             head.commit or "",
             tip,
             is_left,
             RunLock(project.root / BUILD).holder() is not None,
             "" if state.failed_tree else state.whole_head,
-            Target.of(project).path,
+            place_inside(project, Target.of(project).path),
             self._is_planned(state.drafts),
             _find_artifacts(project),
         )
@@ -172,10 +184,10 @@ class IssueClone:
         wish = self.folder / _WISH
         if not drafts or not wish.is_file():
             return True
-        said = (record.event for record in read_journal(find_journal(self.folder), wanted=_DRAFTS))
+        said = (record.event for record in read_journal(self.journal, wanted=_DRAFTS))
         ours = [one for one in said if isinstance(one, DraftProposed) and one.source == _WISH]
         try:
-            return not ours or ours[-1].wish == file_wish(self.place, wish).text
+            return not ours or ours[-1].wish == file_wish(self.root, wish).text
         except RunnerError:  # too long, or it says nothing: who drafts it tells so
             return False
 
@@ -208,7 +220,7 @@ class IssueClone:
         """
         if place:
             reason = f"{reason} ({place})"
-            if _is_refused_for(find_journal(self.folder), reason):
+            if _is_refused_for(self.journal, reason):
                 return Ended(ExitCode.OK, "")
         # One word with `=`: a person's reason may begin with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
@@ -267,7 +279,7 @@ class IssueClone:
         end_orphan(self.folder)
         if not self.place.is_dir():
             return ""
-        holder = RunLock(self.place / BUILD).holder()
+        holder = RunLock(self.root / BUILD).holder()
         if holder is not None:
             raise RunnerError(
                 f"a run goes on in {self.place}: {holder}",
@@ -288,7 +300,7 @@ class IssueClone:
 
     def _go(self, *words: str) -> Ended:
         """Run a command of ours to its end, or end it where it is wanted no more."""
-        command = OwnCommand(words, self.place, self.environ)
+        command = OwnCommand(words, self.root, self.environ)
         try:
             # On disk at once: of a bridge that is killed the next one finds this process, and
             # ends it first.
@@ -324,9 +336,9 @@ def read_token(environ: Mapping[str, str]) -> str:
     return token
 
 
-def find_journal(folder: Path) -> Path:
-    """Where the journal of an issue's clone is, or will be."""
-    return folder / CLONE / JOURNAL
+def find_journal(folder: Path, inside: str) -> Path:
+    """Where the journal of an issue's clone is, or will be, of the project inside of it."""
+    return folder / CLONE / inside / JOURNAL
 
 
 def _read_plan(project: Project) -> Plan:
@@ -360,36 +372,3 @@ def _find_artifacts(project: Project) -> str:
     cursor = artifact_export.read_cursor(project)
     whole = [run for run in cursor.ended if artifact_export.METADATA in cursor.stored.get(run, {})]
     return artifact_export.key_of_run(project, whole[-1]) if whole else ""
-
-
-def _read_base(project: Project, repository: Repository) -> frozenset[str]:
-    """Ids of the plan as it was where the branch began: those tasks are not the issue's."""
-    head = repository.git.ask("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/HEAD")
-    onto = head.out.decode().strip() if head.exit == 0 else ""
-    began = repository.merge_base("HEAD", onto) if onto else None
-    path = Target.of(project).path
-    data = repository.blob(began, path) if began else None
-    plan = read_plan(data or b"", path, prefixes=project.settings.id_prefixes)
-    return frozenset(task.id for task in plan.tasks)
-
-
-def _find_rows(project: Project, others: frozenset[str]) -> tuple[TaskRow, ...]:
-    if not (project.root / project.plan_path).is_file():
-        return ()
-    view = View.of(project)
-    return tuple(_make_row(view, task) for task in view.tasks if task.id not in others)
-
-
-def _make_row(view: View, task: OutlineTask) -> TaskRow:
-    known, graded = view.states[task.id], view.grades.get(task.id)
-    passed = sum(one.verdict in _GOOD for one in known.proofs)
-    return TaskRow(
-        task.id,
-        task.title,
-        known.status,
-        view.note(task) or known.reason or "",
-        graded.words if graded else "",
-        known.commit,
-        f"{passed} of {len(known.proofs)} pass" if known.proofs else "",
-        task.outputs,
-    )

@@ -20,7 +20,7 @@ from runner.app.observer import Silent
 from runner.bridge.bridge_round import EVERY, TRIGGER, Bridge, BridgeRequest
 from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import DEFAULT_API, GitHub
-from runner.bridge.issue_clone import IssueClone, find_journal, read_token
+from runner.bridge.issue_clone import IssueClone, read_token
 from runner.bridge.issue_desk import EndedBuildError, TurnError
 from runner.bridge.issue_end import ENDED
 from runner.errors import ExitCode, RunnerError
@@ -140,7 +140,7 @@ class TeamTurn:
         self._given = read_share(self.store, mine)
         note_mine(self.store, mine, "clone.started", {"url": mine.url})
         note_mine(self.store, mine, "clone.completed", place=self.place)
-        self._copy = JournalCopy(find_journal(clone.folder), self.branch)
+        self._copy = JournalCopy(clone.journal, self.branch)
         self._copy.read_old()
 
     def copy(self) -> None:

@@ -14,14 +14,18 @@ BRANCH = "runner/7"
 class Place:
     """A remote with a shop in it, and the clone of one issue."""
 
-    def __init__(self, workplace, folder):
+    def __init__(self, workplace, folder, inside="."):
         self.workplace, self.bare = workplace, folder / "shop.git"
         workplace.plan(BASE)
+        if inside != ".":
+            (workplace.root / inside).mkdir()
+            workplace.git("mv", "TASK-GRAPH.md", inside)
+            workplace.git("commit", "-q", "-m", "moved")
         workplace.git("init", "-q", "--bare", "-b", "main", str(self.bare))
         workplace.git("remote", "add", "origin", str(self.bare))
         workplace.git("push", "-q", "-u", "origin", "main")
-        workplace.runner("status", "--trust")
-        self.project = Project.open(workplace.root, {**os.environ, "CI": "true"})
+        workplace.runner("status", "--trust", here=inside)
+        self.project = Project.open(workplace.root / inside, {**os.environ, "CI": "true"})
         self.clone = IssueClone(self.project, "origin", folder / "state/7", Silent(), BRANCH)
 
     def prepare(self):

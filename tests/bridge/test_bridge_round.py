@@ -35,7 +35,7 @@ class Rounds(Bridge):
 def open_bridge(tmp_path, server, builders, every=0.2):
     places = SimpleNamespace(state=tmp_path)
     settings = SimpleNamespace(plan_review_of=lambda mode: mode, agents=3)
-    project = SimpleNamespace(places=places, settings=settings, root=tmp_path)
+    project = SimpleNamespace(places=places, settings=settings, root=tmp_path, inside="")
     asked = BridgeRequest("runner", "origin", 3, every)
     forge = GitHub(ForgeHttp(server.address, server.token), "acme/shop")
     return Rounds(project, forge, asked, str, Silent(), builders=builders)
@@ -129,7 +129,7 @@ def wait_for_all(case, tmp_path, count):
         one.label()
     bridge = open_bridge(tmp_path, server, builders)
     for number in builders:
-        journal = find_journal(bridge.folder / str(number))
+        journal = find_journal(bridge.folder / str(number), "")
         journal.parent.mkdir(parents=True)
         journal.write_text("{}")
     return bridge, builders
@@ -187,7 +187,7 @@ def test_a_start_with_many_issues_that_wait_asks_for_their_list_alone(case, tmp_
     said, cost = begin_again(bridge, builders)
     assert "#1: paused" in said
     assert cost < 20
-    journal = find_journal(bridge.folder / "7")
+    journal = find_journal(bridge.folder / "7", "")
     journal.write_text("{}\n{}")  # somebody typed a command in its clone
     _, cost = begin_again(bridge, builders)
     assert 2 < cost < 20

@@ -1,5 +1,7 @@
 """The clone of an issue: what was asked of it before a crash is not asked twice."""
 
+import os
+
 import pytest
 from clone_place import BRANCH, Place
 from crash_house import House
@@ -15,6 +17,7 @@ from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.log import Journal
 from runner.model import Status
 from runner.plan.edit import set_statuses
+from runner.project import Project
 
 
 def test_a_change_of_several_lines_that_stands_in_the_plan_is_not_asked_again(workplace, tmp_path):
@@ -94,7 +97,7 @@ def test_a_refusal_that_the_journal_has_is_not_done_again(workplace, tmp_path):
     """As when a kill came before it was told: the next draft may have the same bytes."""
     place = Place(workplace, tmp_path).prepare()
     draft = DraftProposed(1, "TASK-GRAPH.md", "text", "sha256:" + "a" * 64, (), "")
-    with Journal.open(find_journal(place.clone.folder), run="a") as journal:
+    with Journal.open(place.clone.journal, run="a") as journal:
         journal.append(DraftReviewed(1, draft.digest, approved=False, reason="plainer (comment 7)"))
     assert place.clone.reject(draft, "plainer", "comment 7").code == 0
     assert "DRAFT-1" in place.clone.reject(draft, "plainer", "comment 70").said
@@ -118,7 +121,7 @@ def test_a_plan_of_another_text_is_told_from_one_of_this(workplace, tmp_path):
     place = Place(workplace, tmp_path).prepare()
     assert place.clone.look().is_planned
     digest = "sha256:" + "a" * 64
-    with Journal.open(find_journal(place.clone.folder), run="a") as journal:
+    with Journal.open(place.clone.journal, run="a") as journal:
         ours = DraftProposed(1, "TASK-GRAPH.md", "text", digest, (), "# Export", "issue.md")
         journal.append(ours)
         journal.append(DraftProposed(2, "TASK-GRAPH.md", "text", digest, (), "a wish by hand"))
@@ -167,6 +170,52 @@ def test_a_plan_is_not_committed_over_what_somebody_pushed(workplace, tmp_path):
     assert (facts.tip, place.tip()) == (theirs, theirs)
     assert facts.head != theirs
     assert "TASK-008" in plan.read_text()
+
+
+EXPORT = """
+## TASK-008: Export
+
+- Output files: `made/8`
+- Proof: none — it is for people
+
+```text file=made/8
+eight
+```
+"""
+
+
+def test_a_project_in_a_subfolder_is_planned_and_built_there(workplace, tmp_path):
+    place = Place(workplace, tmp_path, inside="app").prepare()
+    plan = place.clone.place / "app/TASK-GRAPH.md"
+    plan.write_text(plan.read_text() + EXPORT)
+    place.clone.prepare("main")
+    facts = place.clone.look()
+    assert (facts.head, facts.plan) == (facts.tip, "app/TASK-GRAPH.md")
+    assert [(one.id, one.outputs) for one in facts.tasks] == [("TASK-008", ("app/made/8",))]
+    ended = place.clone.build(is_retried=False)
+    assert ended.code == 0, ended.said
+    assert place.clone.look().is_done
+    assert find_journal(place.clone.folder, "app").is_file()
+    assert not (place.clone.place / "TASK-GRAPH.md").exists()
+    shown = workplace.git(f"--git-dir={place.bare}", "ls-tree", "-r", "--name-only", place.tip())
+    assert "app/made/8" in shown.split()
+
+
+def test_an_issue_of_a_repository_without_a_plan_is_looked_at(workplace, tmp_path):
+    place = Place(workplace, tmp_path)
+    workplace.git("rm", "-q", "TASK-GRAPH.md")
+    workplace.git("commit", "-q", "-m", "no plan")
+    workplace.git("push", "-q", "origin", "main")
+    facts = place.prepare().clone.look()
+    assert (facts.tasks, facts.plan, facts.head) == ((), "TASK-GRAPH.md", facts.tip)
+
+
+def test_the_plan_that_a_variable_names_is_the_clone_s_own(workplace, tmp_path):
+    place = Place(workplace, tmp_path, inside="app")
+    environ = {**os.environ, "RUNNER_TASK_GRAPH": "app/TASK-GRAPH.md"}
+    place.clone.source = Project.open(workplace.root, environ)
+    place.prepare()
+    assert place.clone.look().plan == "app/TASK-GRAPH.md"
 
 
 def test_a_status_alone_is_no_plan_to_commit(workplace, tmp_path):

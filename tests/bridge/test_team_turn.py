@@ -11,6 +11,7 @@ from store_build import a_store
 from test_bridge_kills import Kills
 
 from runner.app.observer import Silent
+from runner.bridge.issue_clone import find_journal
 from runner.bridge.issue_desk import EndedBuildError, TurnError
 from runner.bridge.team_turn import QueuedClone, TeamTurn
 from runner.config.settings import Settings
@@ -41,7 +42,7 @@ class Clone:
     """As much of an issue's clone as a turn needs."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.journal = folder, find_journal(folder, "")
 
 
 class Turns:
@@ -194,7 +195,7 @@ def test_one_whose_issue_is_over_waits_no_more(turns, said):
 
 def test_what_cannot_be_looked_at_any_more_is_handed_back_and_its_heart_stands_still(turns):
     """As where the remote went away: with a heart that goes on beating nobody has it again."""
-    source = SimpleNamespace(environ={}, settings=Settings())
+    source = SimpleNamespace(environ={}, settings=Settings(), inside="")
     clone = QueuedClone(source, "origin", turns.clone.folder, Silent(), "runner/42")
     clone.make_turn = lambda *_: turns.make()
     clone.place.mkdir(parents=True)  # no repository
