@@ -44,12 +44,13 @@ _EXAMPLE = regex(
 )
 """How Python's doctest tells an example: before it is tried (`-v`), and where it failed."""
 _SCRIPT_BAD = regex(
-    r"^ *\u25cf (?!Console|Test suite)(?P<jest>\S.* \u203a .+?) *$"
-    r"|^ *(?:FAIL|\u00d7) +(?P<vitest>\S+\.[cm]?[jt]sx? > .+?)(?: \d+m?s)? *$"
+    r"^ *\u25cf (?!Console|Test suite)(?P<jest>\S.* \u203a .+)$"
+    r"|^ *(?:FAIL|\u00d7) +(?P<vitest>\S+\.[cm]?[jt]sx? > .+)$"
     r"|^ *\u2716 (?!failing tests)(?P<node>\S.*?) \([\d.]+m?s\)$"
-    r"|^not ok \d+ - (?P<tap>.+?) *$",
+    r"|^not ok \d+ - (?P<tap>.+)$",
     re.MULTILINE,
 )
+_TOOK = regex(r"\d+m?s")
 _TAP = regex(
     r"^(?P<deep> *)(?:# Subtest: (?P<begins>.+)"
     r"|(?P<bad>not )?ok \d+ - (?P<name>.+?)(?: # (?P<why>SKIP|TODO)\b.*)?)$",
@@ -106,6 +107,8 @@ def parse_results(output: str) -> TestResults | None:
 def tap_results(output: str) -> TestResults | None:
     """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
     above: list[str] = []
+    groups: set[str] = set()
+    """What tests were told below."""
     found: dict[str, TestOutcome] = {}
     for match in _TAP.finditer(without_colours(output)):
         # A subtest is indented by four blanks (testanything.org, TAP 14).
@@ -113,8 +116,9 @@ def tap_results(output: str) -> TestResults | None:
         if match["begins"] is not None:
             above[depth:] = [match["begins"].strip()]
             continue
+        groups.add(" > ".join(above[:depth]))
         name = " > ".join([*above[:depth], match["name"].strip()])
-        if not any(known.startswith(f"{name} > ") for known in found):  # else a group of tests
+        if name not in groups:
             # With this directive `not ok` is no failure (TAP 14, directives).
             idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
             ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
@@ -172,8 +176,14 @@ def _unittest(output: str) -> dict[str, TestOutcome]:
 
 
 def _script(output: str) -> dict[str, TestOutcome]:
-    found = (match[match.lastgroup or 0] for match in _SCRIPT_BAD.finditer(output))
-    return dict.fromkeys(found, TestOutcome.FAILED)
+    return {_name_of(match): TestOutcome.FAILED for match in _SCRIPT_BAD.finditer(output)}
+
+
+def _name_of(match: re.Match[str]) -> str:
+    """Without what stands behind it: in the pattern, many blanks would take their square."""
+    name = match[match.lastgroup or 0].rstrip(" ")
+    before, _, last = name.rpartition(" ")
+    return before if match.lastgroup == "vitest" and _TOOK.fullmatch(last) else name
 
 
 # --- lint output ----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -101,3 +102,21 @@ def test_examples_are_read_as_doctest_tells_them(tmp_path):
     bad = {"doctest > for n in (1, 2): print(n)": "failed", "doctest > 1 / 0": "failed"}
     assert told("-v") == {"doctest > 1 + 1": "passed", **bad}
     assert told() == bad
+
+
+BLANKS = " " * 50_000
+HOSTILE = {
+    "jest": f"\u25cf sums \u203a adds{BLANKS}x",
+    "vitest": f"FAIL a.test.ts > adds{BLANKS}x",
+    "TAP": f"not ok 1 - adds{BLANKS}x",
+    "nested": '{"a":' * 5000 + '"Test"',
+    "very many": "TAP version 13\n" + "".join(f"ok {n} - test {n}\n" for n in range(8000)),
+}
+
+
+@pytest.mark.parametrize("output", HOSTILE.values(), ids=HOSTILE)
+def test_whatever_a_tool_prints_is_read_in_its_own_time(output):
+    began = time.monotonic()
+    parse_results(output)
+    tap_results(output)
+    assert time.monotonic() - began < 4
