@@ -191,6 +191,49 @@ def test_a_change_waits_for_a_plan_without_mistakes(shop):
         change(opened_at(shop), ChangeRequest(("TASK-001",), "shorter"))
 
 
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Has somebody do something when a plan was read, and before its lock is held."""
+
+    def arrange(act):
+        enter = Session.__enter__
+
+        def after(session):
+            monkeypatch.undo()
+            act()
+            return enter(session)
+
+        monkeypatch.setattr(Session, "__enter__", after)
+
+    return arrange
+
+
+def test_a_plan_that_is_saved_with_a_mistake_meanwhile_waits_as_well(shop, meanwhile):
+    project, before = opened_at(shop), shop.head
+    bad = ("- Depends on: TASK-001", "- Depends on: TASK-001\n- Status: DONE")
+    meanwhile(lambda: shop.edit_plan(*bad))
+    with pytest.raises(RunnerError, match="the plan has 1 mistake; nothing was done"):
+        undo(project, UndoRequest("TASK-003"))
+    assert shop.head == before
+    assert shop.has("c.txt")
+
+
+def test_a_ship_hears_of_a_task_that_came_meanwhile(shop, meanwhile, heard):
+    project = opened_at(shop)
+    text = shop.read("TASK-GRAPH.md") + "\n" + a_task("TASK-004", "Fourth", blocks={"d.txt": "d"})
+    meanwhile(lambda: shop.write({"TASK-GRAPH.md": text}))
+    with pytest.raises(RunnerError, match="nothing was shipped: TASK-004 is not DONE"):
+        ship(project, ShipRequest(unproven=True), heard)
+
+
+def test_what_is_shipped_meanwhile_is_not_shipped_twice(shop, meanwhile, heard):
+    project = opened_at(shop)
+    meanwhile(lambda: ship(opened_at(shop), ShipRequest(unproven=True), heard))
+    with pytest.raises(RunnerError, match="this plan was shipped already"):
+        ship(project, ShipRequest(unproven=True), heard)
+    assert len(shop.git("tag").split()) == 1
+
+
 # --- questions ------------------------------------------------------------------------
 
 

@@ -120,8 +120,10 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
                 f"a {ongoing} is in progress",
                 hint=f"finish it (git {ongoing} --continue) or give it up (--abort)",
             )
-        data = project.plan_bytes  # a crash may have been put right in it
+        # Once more: a crash may have been put right in it, or somebody saved it.
+        data = project.plan_bytes
         plan = project.plan(data)
+        require_readable(plan)
         facts = recovery.gather_facts(
             session.repository, session.ledger.state, plan.tasks, project.plan_file
         )

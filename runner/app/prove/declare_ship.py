@@ -82,6 +82,9 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
     reading = project.check_sound()
     _refuse_twice(project)
     with Session(project, reading.plan.tasks) as session:
+        # Once more, now that nothing moves it: somebody may have shipped, or saved the plan.
+        _refuse_twice(project)
+        reading = reading if project.plan_bytes == reading.data else project.check_sound()
         _refuse_uncommitted(session)
         for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
             for part in f"note: {line}".split("\n"):  # of many paths it is more than one
