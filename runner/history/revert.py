@@ -14,6 +14,7 @@ from runner.journal.tree_events import HistoryMoved, HistoryMoving
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import commit_tree
+from runner.repo.filtered import find_filtered
 from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.repo.projects import name_project
@@ -81,17 +82,14 @@ def require_free(repository: Repository, back: Back) -> None:
             hint="commit or move them, then try again",
             code=ExitCode.CONFLICT,
         )
-    if (repository.root / ".gitattributes").is_file():
-        paths = [change.path for change in back.changes]
-        said = repository.attributes(paths, ("filter",))
-        filtered = [path for path, told in said.items() if told.get("filter")]
-        if filtered:
-            raise RunnerError(
-                "git filters (LFS) these files, so the runner cannot write them",
-                detail=format_list(filtered),
-                hint="git revert, or git restore, by hand",
-                code=ExitCode.CONFLICT,
-            )
+    filtered = find_filtered(repository, [change.path for change in back.changes])
+    if filtered:
+        raise RunnerError(
+            "git filters (LFS) these files, so the runner cannot write them",
+            detail=format_list(filtered),
+            hint="git revert, or git restore, by hand",
+            code=ExitCode.CONFLICT,
+        )
 
 
 def take_back(lander: Lander, back: Back) -> str:

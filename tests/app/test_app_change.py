@@ -100,6 +100,13 @@ def test_undo_stops_where_unsaved_work_is_in_the_way(shop):
     assert shop.read("c.txt") == "mine\n"
 
 
+def test_undo_stops_where_git_filters_a_file_by_whatever_attributes(shop):
+    shop.write({".git/info/attributes": "c.txt filter=lfs\n"})
+    with pytest.raises(RunnerError, match=r"git filters \(LFS\) these files"):
+        undo(opened_at(shop), UndoRequest("TASK-003"))
+    assert shop.read("c.txt") == "c\n"
+
+
 # --- replay ---------------------------------------------------------------------------
 
 

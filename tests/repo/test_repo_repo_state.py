@@ -1,6 +1,7 @@
 import pytest
 from repo_build import a_repository, commit_all, git, write
 
+from runner.repo.filtered import find_filtered
 from runner.repo.read import Repository
 from runner.repo.repo_state import DirtyFile
 
@@ -152,6 +153,36 @@ def test_attributes_that_apply_are_named_without_running_them(tmp_path):
         found = repo.attributes(("x.bin", "y z.txt", "plain"), ("filter", "text"))
 
     assert found == {"x.bin": {"filter": "lfs"}, "y z.txt": {"text": "set"}}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "shop/assets/.gitattributes",
+        "shop/.gitattributes",
+        ".gitattributes",
+        ".git/info/attributes",
+        "../config/git/attributes",
+        "../own",
+    ],
+)
+def test_a_filter_is_heard_of_wherever_git_reads_of_it(tmp_path, monkeypatch, place):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    top = a_repository(tmp_path / "top", {"shop/a.txt": "1"})
+    write(top, {place: "*.bin filter=lfs\n", "other/.gitattributes": "* filter=other\n"})
+    if place == "../own":
+        git(top, "config", "core.attributesFile", str(tmp_path / "own"))
+    with Repository.open(top / "shop") as repo:
+        assert find_filtered(repo, ["a.txt", "assets/deep/a.bin"]) == ("assets/deep/a.bin",)
+
+
+def test_where_nothing_speaks_of_attributes_no_git_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    top = a_repository(tmp_path / "top", {"other/.gitattributes": "* filter=other\n"})
+    with Repository.open(top) as repo:
+        repo.configuration()
+        monkeypatch.setattr(repo, "git", None)
+        assert find_filtered(repo, ["a/b.bin", "c.bin"]) == ()
 
 
 def test_an_identity_is_invented_and_said_so_when_nobody_is_configured(tmp_path, monkeypatch):

@@ -254,15 +254,18 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
     assert sorted(mark.name for mark in marks.iterdir()) == []
 
 
-def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(workplace):
-    workplace.write({".gitattributes": "*.bin filter=lfs\n", "a.bin": "pointer\n"})
-    command = "echo new > a.bin"
-    workplace.plan(a_task("TASK-001", outputs=["*.bin"], command=command, fields=[NO_PROOF]))
-    ended = workplace.run()
+@pytest.mark.parametrize("place", ["shop/", "shop/assets/", "", ".git/info/"])
+def test_a_file_under_a_filter_is_refused_to_tasks_before_it_is_spoilt(workplace, place):
+    name = f"{place}attributes" if "info" in place else f"{place}.gitattributes"
+    workplace.write({name: "*.bin filter=lfs\n", "shop/assets/a.bin": "pointer\n"})
+    shop = Workplace(workplace.root / "shop", workplace.home)
+    command = "echo new > assets/a.bin"
+    shop.plan(a_task("TASK-001", outputs=["assets/*.bin"], command=command, fields=[NO_PROOF]))
+    ended = shop.run()
     assert ended.code == 3, ended.said
-    assert "a.bin" in workplace.status_line("TASK-001")
-    assert workplace.read("a.bin") == "pointer\n"
-    assert workplace.landings == []
+    assert "a.bin" in shop.status_line("TASK-001")
+    assert shop.read("assets/a.bin") == "pointer\n"
+    assert shop.landings == []
 
 
 def test_settings_of_the_repository_do_not_loosen_the_persons(workplace):

@@ -11,6 +11,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
 from runner.repo.commit import commit_tree
+from runner.repo.filtered import find_filtered
 from runner.repo.projects import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
@@ -179,7 +180,8 @@ class Lander:
         refusal = self._refusal(head, outcome)
         if refusal is not None:
             return refusal
-        filtered = self._find_filtered(outcome.changes)
+        # Plumbing runs no filter: raw bytes would be stored where a pointer belongs.
+        filtered = find_filtered(self.repository, [change.path for change in outcome.changes])
         if filtered:
             return Filtered(filtered)
         blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
@@ -194,14 +196,6 @@ class Lander:
     def _converts(self) -> bool:
         """Whether the person's checkout holds CRLF where git stores LF (core.autocrlf)."""
         return self.repository.configuration().is_true("core.autocrlf")
-
-    def _find_filtered(self, changes: Sequence[Change]) -> tuple[str, ...]:
-        """Paths that go through a filter such as Git LFS, which plumbing does not run."""
-        if not (self.root / ".gitattributes").is_file():
-            return ()
-        paths = [change.path for change in changes]
-        found = self.repository.attributes(paths, ("filter",))
-        return tuple(path for path, said in found.items() if said.get("filter"))
 
     def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
         """Why the outcome cannot land on this head as it is."""

@@ -1,0 +1,32 @@
+"""Files that git filters, as it does those of Git LFS: plumbing stores their bytes as they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.repo.read import Repository
+
+_NAME = ".gitattributes"
+_OF_ALL = Path("/etc/gitattributes")
+
+
+def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of these paths that go through a filter; no git is asked where nothing names one."""
+    if not any(map(os.path.lexists, _find_places(repository, paths))):
+        return ()
+    found = repository.attributes(paths, ("filter",))
+    return tuple(path for path, said in found.items() if said.get("filter"))
+
+
+def _find_places(repository: Repository, paths: Sequence[str]) -> Iterator[Path]:
+    """Where git looks for attributes of these paths (gitattributes(5), DESCRIPTION)."""
+    folders, named = repository.folders, repository.configuration().value("core.attributesfile")
+    own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git/attributes"
+    yield from (folders.common / "info/attributes", Path(named or own).expanduser(), _OF_ALL)
+    above = (PurePosixPath(repository.prefix.whole(path)).parents for path in paths)
+    yield from {folders.top / folder / _NAME: None for each in above for folder in each}
