@@ -367,6 +367,14 @@ def test_a_task_whose_file_another_wrote_too_is_not_committed_alone(logged):
     assert (told.value.code, logged.head) == (ExitCode.CONFLICT, head)
 
 
+def test_writes_that_git_would_filter_are_left_to_a_person_s_own_commit(logged):
+    head = logged.head
+    logged.write({".git/info/attributes": "a.txt filter=lfs\n"})
+    with pytest.raises(RunnerError, match=r"git filters \(LFS\) these files") as told:
+        commit_by_task(opened_at(logged), CommitRequest())
+    assert (told.value.code, logged.head) == (ExitCode.CONFLICT, head)
+
+
 def test_what_waits_for_a_commit_is_not_shipped(logged, heard):
     with pytest.raises(RunnerError, match="what landed is not committed"):
         ship(opened_at(logged), ShipRequest(), heard)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.session import Session
 from runner.errors import ExitCode, RunnerError
+from runner.history.revert import format_list
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree
+from runner.repo.filtered import find_filtered
 from runner.repo.projects import name_project
 from runner.repo.read import Repository
 from runner.repo.trailers import PROJECT, build_message, subject, task_trailers
@@ -89,6 +91,14 @@ def _make_commits(
     """Make the commits one on the other, move the branch once, have the index follow."""
     if not found.groups:
         return ()
+    paths = sorted({change.path for group in found.groups for change in group.changes})
+    if filtered := find_filtered(repository, paths):
+        raise RunnerError(
+            "git filters (LFS) these files, so the runner cannot commit them",
+            detail=format_list(filtered),
+            hint="git add and git commit, by hand",
+            code=ExitCode.CONFLICT,
+        )
     head = repository.find_head()
     landings, state = find_kept_landings(repository), project.state()
     made: list[str] = []
@@ -111,7 +121,6 @@ def _make_commits(
             hint="try again",
             code=ExitCode.CONFLICT,
         )
-    paths = sorted({change.path for group in found.groups for change in group.changes})
     bring_index(repository, paths, head.commit, made[-1])
     # The log comes last: writes that a kill leaves open there are in HEAD, and passed over.
     log = WriteLog(project.root)
