@@ -25,7 +25,7 @@ from runner.journal.events import (
 from runner.journal.person_waits import PersonWaits
 from runner.journal.sessions import ToolReturned
 from runner.model import Ending, Verdict
-from runner.secrets.redact import redact
+from runner.secrets.redact import redact_head
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -339,4 +339,4 @@ def _nanoseconds(time: str, otherwise: int) -> int:
 
 def _text(value: str, most: int = _LONGEST) -> str:
     """As it may be shown anywhere: no secret, nothing invisible, not too long."""
-    return display(redact(value), lines=most > _LONGEST)[:most]
+    return display(redact_head(value, 2 * most), lines=most > _LONGEST)[:most]

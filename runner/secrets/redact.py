@@ -58,6 +58,27 @@ def redact(text: str, known: Collection[str] = ()) -> str:
     return _redact_again(text, len(load_rules.redacting_shapes()))
 
 
+def redact_head(text: str, most: int, known: Collection[str] = ()) -> str:
+    """The first `most` letters without secrets: one that goes on behind them is found whole.
+
+    What is cut first and redacted then shows half a secret, which fits no shape.
+    """
+    return _redact_part(text[: most + _LONGEST_KEY], 0, most, known)
+
+
+def redact_tail(text: str, most: int, known: Collection[str] = ()) -> str:
+    """The last `most` letters without secrets: one that began before them is found whole."""
+    near = text[-(most + _LONGEST_KEY) :]
+    return _redact_part(near, max(0, len(near) - most), len(near), known)
+
+
+def _redact_part(text: str, first: int, last: int, known: Collection[str]) -> str:
+    content = text.encode("utf-8", "surrogatepass")
+    start, end = (len(text[:at].encode("utf-8", "surrogatepass")) for at in (first, last))
+    found = find.blots(content, declared_values.forms_of_values(known))
+    return find.redact_spans(content, found, start, end).decode("utf-8", "surrogatepass")
+
+
 @lru_cache(maxsize=4096)
 def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are added, never taken away
     """The same for a short text, such as a command: each goes several ways out in every run."""

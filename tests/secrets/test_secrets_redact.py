@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from secret_samples import HEX, pem, samples, some
 
 from runner.secrets.load_rules import redacting_shapes
-from runner.secrets.redact import StreamRedactor, redact
+from runner.secrets.redact import StreamRedactor, redact, redact_head, redact_tail
 
 SHOWN = {shape.name for shape in redacting_shapes()}
 SAMPLES = [row for row in samples() if row[0] in SHOWN]
@@ -47,6 +47,26 @@ def test_a_key_cut_at_any_position_of_a_stream_never_leaks(name, key, around, ne
         shown = streamed(text[:cut], text[cut:])
         assert not any(piece in shown for piece in secret), cut
         assert b"\n" in key.encode() or shown == whole
+
+
+@pytest.mark.parametrize("letter", ["-", "é"])
+def test_a_key_at_the_end_of_a_part_of_a_text_never_leaks(letter):
+    text = f"{letter * 100} {KEY} {letter * 100}"
+    for most in range(len(text) + 10):
+        for shown in (redact_head(text, most), redact_tail(text, most)):
+            assert not any(piece in shown for piece in pieces_of(KEY, 4)), most
+    assert redact_head(text, 110) == f"{letter * 100} [REDACTED:github]"
+    assert redact_tail(text, 110) == f"[REDACTED:github] {letter * 100}"
+    assert redact_head(text, 40) == letter * 40 == redact_tail(text, 40)
+    assert redact_head("word and word", 6, ("d and",)) == "wor[REDACTED:secret]"
+
+
+def test_of_a_private_key_that_begins_before_the_last_letters_none_is_shown():
+    text = f"first\n{pem()}\nlast"
+    for most in range(4, len(text)):
+        shown = redact_tail(text, most)
+        assert not any(line[:16] in shown for line in pem().splitlines()[1:-1])
+        assert shown.endswith("last")
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, 64, 1000])

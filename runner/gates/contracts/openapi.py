@@ -25,7 +25,7 @@ from runner.gates.contracts.document import bundle_document
 from runner.gates.contracts.entries import Refused, require_packages, versions
 from runner.model import Finding, Severity, Verdict
 from runner.process.tools import capture
-from runner.secrets.redact import redact
+from runner.secrets.redact import redact, redact_tail
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _detail(problem: Problem, report: Report) -> str:
     """The request that shows it; of a failure also what the application printed at last."""
     if problem.kind != "ServerError" or not report.log:
         return problem.request
-    return f"{problem.request}\n\nit printed at last:\n{redact(report.log[-_LAST:])}"
+    return f"{problem.request}\n\nit printed at last:\n{redact_tail(report.log, _LAST)}"
 
 
 def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:

@@ -22,6 +22,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.process.base import Command
 from runner.process.interactive import InteractiveProcess, InteractiveProcessOver
+from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -207,9 +208,10 @@ class McpClient:
         if not (name and plain) or len(full) > _LONGEST_NAME:
             return None  # no provider takes such a name
         schema = listed.get("inputSchema")
-        told = display(str(listed.get("description") or ""), lines=True)[:_LONGEST_PURPOSE]
+        safe = self._desk.safe(str(listed.get("description") or ""))  # half a key fits no shape
+        told = display(safe, lines=True)[:_LONGEST_PURPOSE]
         whole = schema if isinstance(schema, dict) else {"type": "object", "properties": {}}
-        return McpTool(self, self._server.name, name, self._desk.safe(told), whole)
+        return McpTool(self, self._server.name, name, told, whole)
 
     def _error(self, said: str) -> McpError:
         hint = f"try it by hand: {self._server.command}"
@@ -220,8 +222,9 @@ class McpClient:
     def _last_words(self) -> str:
         """What the server wrote to standard error last: its own account of what is wrong."""
         text = (read_regular(self._words) or b"").decode("utf-8", "replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return self._desk.safe(display(" | ".join(lines[-_LAST_LINES:])))[-_LONGEST_WORDS:]
+        safe = redact(text, self._desk.known_secrets)  # a key has more lines than are told
+        lines = [line.strip() for line in safe.splitlines() if line.strip()]
+        return display(" | ".join(lines[-_LAST_LINES:]))[-_LONGEST_WORDS:]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from runner.run.evaluate import without_tools, write_bench
 from runner.run.executors.message import OBJECT, PLAIN
 from runner.run.reviewer import UNABLE, review_by_command
 from runner.run.worker_setup import LOGS
-from runner.secrets.redact import redact
+from runner.secrets.redact import redact, redact_head, redact_tail
 from runner.writes.pipeline import admit_writes, compile_writes
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tu
     return tuple(
         replace(
             one,
-            message=redact(one.message, known)[:_LONGEST_WORD],
-            hint=redact(one.hint, known)[:_LONGEST_WORD],
-            detail=redact(one.detail, known)[-_LONGEST_DETAIL:],
+            message=redact_head(one.message, _LONGEST_WORD, known),
+            hint=redact_head(one.hint, _LONGEST_WORD, known),
+            detail=redact_tail(one.detail, _LONGEST_DETAIL, known),
         )
         for one in findings[:_MOST_FINDINGS]
     )

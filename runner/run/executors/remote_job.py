@@ -16,7 +16,7 @@ from runner.run.executors.addresses import is_sealed, restrict_settings
 from runner.run.executors.message import PLAIN, Answer, Job, Pack, as_bytes, read_answer
 from runner.run.executors.object_transfer import PIECE, in_parts
 from runner.run.executors.recheck import redact_proofs, require_asked_for
-from runner.secrets.redact import redact
+from runner.secrets.redact import redact, redact_head
 from runner.text.display import display
 from runner.text.wording import attempt_folder
 
@@ -71,14 +71,15 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
         return GateCompleted(proof=redact_proofs((event.proof,), known)[0])
     if isinstance(event, PermissionAsked):
         return PermissionAsked(
-            redact(event.tool, known)[:_LONGEST_NAME],
-            redact(event.subject, known)[:_LONGEST_SUBJECT],
-            redact(event.rule, known)[:_LONGEST_NAME],
+            redact_head(event.tool, _LONGEST_NAME, known),
+            redact_head(event.subject, _LONGEST_SUBJECT, known),
+            redact_head(event.rule, _LONGEST_NAME, known),
         )
     if isinstance(event, ToolCalled | ToolReturned):
-        said = (event.name, event.arguments)
-        name, arguments = (display(redact(one, known)[:_LONGEST_NAME]) for one in said)
-        return event._replace(name=name, arguments=arguments)
+        return event._replace(
+            name=display(redact_head(event.name, _LONGEST_NAME, known)),
+            arguments=display(redact_head(event.arguments, _LONGEST_NAME, known)),
+        )
     return None
 
 
@@ -91,9 +92,9 @@ def _keep_logs(
     if named:
         effects.make_folder(folder)
     for log in named:
-        text = log.content[:_LONGEST_LOG].decode("utf-8", "replace")
+        text = redact_head(log.content.decode("utf-8", "replace"), _LONGEST_LOG, known)
         effects.step("write", folder / log.name)
-        (folder / log.name).write_text(redact(text, known), encoding="utf-8")
+        (folder / log.name).write_text(text, encoding="utf-8")
 
 
 TRIES = 3

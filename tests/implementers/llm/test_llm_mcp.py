@@ -57,6 +57,17 @@ def test_the_tools_of_a_server_are_the_models_under_names_of_their_own(served):
     assert descriptors() <= before
 
 
+def test_of_a_key_that_a_server_prints_before_it_ends_no_last_line_is_told(served, tmp_path):
+    lines = [f"{'a1B2c3D4' * 7}{number:08d}" for number in range(9)]
+    label = "PRIVATE KEY-----"
+    key = "\n".join([f"-----BEGIN {label}", *lines, f"-----END {label}"])
+    (tmp_path / "said").write_text(f"it begins\n{key}\n")
+    served.again(f"sh -c 'cat {tmp_path}/said >&2; exit 1'")
+    said = str(served.run([show()], "Done.").findings)
+    assert "REDACTED" in said
+    assert not any(line in said for line in lines)
+
+
 def test_what_a_server_fails_at_is_an_answer(served):
     served.again(seconds=0.8)
     said = served.run([show("fail"), show("stale")], [show("hang")], "Done.")

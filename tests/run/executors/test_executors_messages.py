@@ -399,6 +399,24 @@ def test_no_part_of_a_secret_is_left_where_what_a_worker_found_is_cut():
     assert "person" not in told.detail
 
 
+def test_of_a_key_where_a_word_of_a_worker_is_cut_nothing_is_shown():
+    from runner.journal.sessions import PermissionAsked, ToolCalled
+
+    key = "sk-" + "ant-api03-" + "a1B2" * 24
+    for room in range(0, len(key), 5):
+        before, behind = "x" * (4_000 - room - 1) + " ", " " + "x" * (64_000 - room - 1)
+        said = Finding("lint", before + key, hint=before + key, detail=key + behind)
+        (shown,) = recheck.redact_findings((said,), ())
+        assert "sk-a" not in shown.message + shown.hint
+        assert key[-8:] not in shown.detail
+        assert len(shown.message) < 4_100
+        assert len(shown.detail) < 64_100
+        word = "x" * (200 - room - 1) + " " + key
+        called = remote_job._event(a_line(ToolCalled(word, word)), ())
+        asked = remote_job._event(a_line(PermissionAsked(word, "x" * 800 + word, word)), ())
+        assert "sk-a" not in f"{called} {asked}"
+
+
 def a_proof(id_, kind="test", verdict=Verdict.PASS):
     return Proof(id_, kind, "x", verdict, 0, 1.0, "sha256:x")
 
