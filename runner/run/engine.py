@@ -24,7 +24,6 @@ from runner.run.workers import Asking, Cancelling, Finished, Happened, Permittin
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runner.journal.events import StatusesPublished
     from runner.journal.sessions import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
     from runner.run.assignment import Assignment
@@ -362,10 +361,7 @@ class Engine:
     def _publish(self, *, now: bool = False) -> None:
         if self.board.due(now=now) and self.at_home():
             self.ledger.sync()
-            self.board.publish(self._note_published, head=self.head())
-
-    def _note_published(self, event: StatusesPublished) -> None:
-        self.ledger.note(event)
+            self.board.publish(self.ledger.note, head=self.head())
 
     def _put_aside(self) -> None:
         """Keep what would have been proven again, had the run gone on."""
@@ -377,8 +373,9 @@ class Engine:
         self.crew.cancel()
         self._put_aside()
         # A worker that waits for a word is let go without one (`release`): else this would not end.
-        while self.crew.working:
-            message = self.crew.wait()
+        later = self.settlement.desk.later
+        while later or self.crew.working:
+            message = later.popleft() if later else self.crew.wait()
             if isinstance(message, Finished):
                 self.settlement.settle_interrupted(self.tasks[message.task])
                 self._say(message.task)

@@ -258,6 +258,30 @@ def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(work
     assert workplace.run("--review", "off", "--no-sandbox").code == 0
 
 
+def test_what_came_while_a_person_was_asked_is_no_task_at_work_once_the_run_has_ended(
+    workplace, alone
+):
+    settings = alone / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        'review = "off"\n[[permission]]\ntool = "write_file"\npattern = "b.txt"\naction = "ask"\n'
+    )
+    asked = ["Review: prompt"]
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo 1 > a.txt", fields=[*asked, NO_PROOF]),
+        a_task("TASK-002", outputs=["b.txt"], command="sleep 2; echo 1 > b.txt", fields=[NO_PROOF]),
+    )
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox", "-j", "2") as terminal:
+        terminal.until("[w]ait?")
+        time.sleep(4)  # the other one has come, and would ask as well
+        terminal.send("\x03")
+        terminal.wait()
+    assert workplace.status_line("TASK-002") == "- Status: PENDING"
+    assert [one["ending"] for one in workplace.happened("attempt.finished", "TASK-002")] == [
+        "interrupted"
+    ]
+
+
 def test_whoever_leaves_the_terminal_leaves_the_question_open(workplace, calls):
     planned(workplace, calls)
     with at_terminal(workplace, "run", "--trust", "--no-sandbox") as terminal:
