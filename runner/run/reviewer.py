@@ -158,9 +158,19 @@ def ask_review_command(
 def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[str]:
     """One file's unified diff; bytes that are no text are only named."""
     try:
-        old = (before(change.path) or b"").decode().splitlines(keepends=True)
-        new = (change.content or b"").decode().splitlines(keepends=True)
+        old = _lines(before(change.path) or b"")
+        new = _lines(change.content or b"")
     except UnicodeDecodeError:
         yield f"Binary file {change.path} {change.action}\n"
         return
     yield from difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}")
+
+
+def _lines(content: bytes) -> list[str]:
+    """Lines as git's diffs have them: ended by LF alone, and the last one says where it is not.
+
+    Else what follows would stand on that line: the head of the next file.
+    """
+    *whole, last = content.decode().split("\n")
+    open_end = [f"{last}\n\\ No newline at end of file\n"] if last else []
+    return [*(f"{line}\n" for line in whole), *open_end]
