@@ -281,7 +281,7 @@ def _finding(
     tool: str, said: Mapping[str, object], folder: str, digests: Mapping[str, Digest]
 ) -> SastFinding:
     path = _path(str(said.get("path") or ""), folder, digests)
-    message = clean_message(" ".join(str(said.get("message", "")).split())[:_LONGEST])
+    message = clean_message(" ".join(str(said.get("message", "")).split()))[:_LONGEST]
     if said.get("rule") == UNSCANNED:
         return make_unscanned(path, f"{tool} did not read this: {message}", tool=tool)
     return SastFinding(

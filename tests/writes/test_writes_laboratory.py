@@ -12,9 +12,11 @@ import pytest
 from writes_builders import a_change, a_laboratory, put
 
 from runner.model import digest_of
+from runner.process.base import Ended, Ran
 from runner.process.sandbox import choose_sandbox
 from runner.writes.sast import SastPool, scan_file
 from runner.writes.sast_report import SastReport
+from runner.writes.scanners import SCANNERS, findings_of
 
 RULES = {".semgrep.yml": b"rules: []\n"}
 PLUGIN = {"node_modules/eslint-plugin-security/package.json": b"{}"}
@@ -109,6 +111,17 @@ def test_a_tool_that_prints_something_else_is_a_note(tmp_path, output):
     assert note.message.startswith("gosec said nothing readable (exit 3)")
     assert (note.path, note.tool, report.findings) == ("a.go", "gosec", ())
     assert len(note.message) < 600
+
+
+def test_no_half_of_a_key_is_told_at_the_end_of_a_long_message():
+    key = "gh" + "p_" + "a1B2" * 9
+    row = {**GOSEC["Issues"][0], "details": f"{'word ' * 98}{key}", "file": "a.go"}
+    tail = json.dumps({"Issues": [row]})
+    ran = Ran(1, 0.1, Ended.EXITED, digest_of(b""), len(tail), tail)
+    tool = next(one for one in SCANNERS if one.tool == "gosec")
+    (found,) = findings_of(tool, ran, "", {"a.go": digest_of(b"x")}).findings
+    assert key[:8] not in found.message
+    assert len(found.message) <= 500
 
 
 def test_warnings_around_the_json_do_not_hide_it(tmp_path):

@@ -133,11 +133,7 @@ def _move_in(
     for variable, path, seed in preset.seeds:
         if variable in variables:
             copies.setdefault(path, seed.encode())
-    values = (
-        value
-        for name, value in variables.items()
-        if _is_secret(name) and len(value) >= _SHORTEST_VALUE
-    )
+    values = (value for name, value in variables.items() if is_secret(name, value))
     found = {*values, *(text for content in copies.values() for text in _tokens(content))}
     made = AgentHome(folder, variables, tuple(sorted(found)))
     for path, content in copies.items():
@@ -145,8 +141,10 @@ def _move_in(
     return made
 
 
-def _is_secret(name: str) -> bool:
-    return any(word in name for word in ("KEY", "TOKEN", "SECRET", "PASS"))
+def is_secret(name: str, value: str) -> bool:
+    """Whether what a variable of this name holds is to be seen nowhere."""
+    named = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASS"))
+    return named and len(value) >= _SHORTEST_VALUE
 
 
 def _copies(paths: Iterable[str], home: Path) -> Iterator[tuple[str, bytes]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from runner import __version__, effects
 from runner.errors import RunnerError
+from runner.implementers.agents.home import is_secret
 from runner.implementers.base import CHECK
 from runner.implementers.command import read_regular
 from runner.lazy_dataclass import dataclass
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from runner.config.settings import Settings
     from runner.config.values import McpServer
     from runner.implementers.llm.tool_context import ToolContext
     from runner.implementers.llm.tools import Given
@@ -216,7 +218,7 @@ class McpClient:
     def _error(self, said: str) -> McpError:
         hint = f"try it by hand: {self._server.command}"
         words = self._last_words()
-        told = f"{said}; it said: {words}" if words else said
+        told = f"{self._desk.safe(said)}; it said: {words}" if words else self._desk.safe(said)
         return McpError(f"the MCP server {self._server.name} {told}", hint=hint)
 
     def _last_words(self) -> str:
@@ -258,6 +260,12 @@ def _error_message(error: Mapping[str, object]) -> str:
     """The message of an error of JSON-RPC, and what it adds as text."""
     data = error.get("data")
     return ": ".join([str(error.get("message")), *([data] if isinstance(data, str) else [])])
+
+
+def find_secrets(settings: Settings) -> Iterator[str]:
+    """Values of the variables of servers that are keys by their names: no answer may show them."""
+    for server in settings.mcp:
+        yield from (value for name, value in _own(server).items() if is_secret(name, value))
 
 
 def _own(server: McpServer) -> dict[str, str]:

@@ -88,7 +88,8 @@ class ModelLoop:
         """Let the model work until it has said its last word, or must not go on."""
         named = self.execute if bench.mode is Mode.EXECUTE else self.plan
         key = key_of(named, self.settings)
-        known = (*bench.known_secrets, *((key,) if key else ()))
+        served = mcp.find_secrets(self.settings) if self.settings.mcp else ()
+        known = (*bench.known_secrets, *((key,) if key else ()), *served)
         desk = tool_context.ToolContext(bench, brief.task, self.settings, known)
         bench.tell(f"asking {named}")
         drafts = bench.mode is Mode.DRAFT  # what others offer may write

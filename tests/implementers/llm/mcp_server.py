@@ -34,6 +34,8 @@ def called(params):
         os._exit(3)
     if text == "write":
         Path("made-by-server").write_text("x")
+    if text == "token":
+        return {"content": [{"type": "text", "text": "no: " + os.environ["TINY_TOKEN"]}]}
     shown = {name: os.environ.get(name) for name in ("FOR_SERVER", "NOT_FOR_SERVER")}
     return {"content": [], "structuredContent": shown, "isError": text == "fail"}
 
@@ -42,6 +44,8 @@ def main():
     sys.stdout.write("listening on standard input\n")  # noise that is no message
     sys.stderr.write("to be logged\n")
     for line in sys.stdin:
+        if os.environ.get("TINY_TOKEN", "").startswith("refused"):
+            say({"id": 1, "error": {"message": "no: " + os.environ["TINY_TOKEN"]}})
         asked = json.loads(line)
         number = asked.get("id")
         if asked.get("method") == "initialize":
@@ -49,7 +53,8 @@ def main():
             say({"id": "q1", "method": "ping"})
             say({"id": number, "result": {"protocolVersion": "2025-06-18", "capabilities": {}}})
         elif asked.get("method") == "tools/list" and "cursor" not in asked["params"]:
-            first = [tool("shout", "Says it loud."), tool("bad name!", "")]
+            purpose = os.environ.get("PURPOSE", "Says it loud.")
+            first = [tool("shout", purpose), tool("bad name!", "")]
             say({"id": number, "result": {"tools": first, "nextCursor": "2"}})
         elif asked.get("method") == "tools/list":
             say({"id": number, "result": {"tools": [tool("show", "Shows variables.")]}})

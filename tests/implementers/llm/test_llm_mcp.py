@@ -9,6 +9,8 @@ from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, Permit
 from runner.config.values import McpServer
 from runner.implementers.base import Mode
+from runner.implementers.llm.mcp import McpClient
+from runner.implementers.llm.tool_context import ToolContext
 from runner.process.base import Place
 from runner.process.sandbox import ReadOnly, choose_sandbox
 
@@ -155,6 +157,30 @@ def test_a_server_that_cannot_work_is_told_with_its_own_words(served):
     assert "the MCP server tiny" in warning.message
     assert "it said: starting | no token in /etc/tiny" in warning.message
     assert not list(served.bench.place.box.glob("mcp-*"))
+
+
+@pytest.mark.parametrize("value", ["a value of nobody's shape", "refused, of nobody's shape"])
+def test_the_key_of_a_server_reaches_neither_model_nor_journal(served, monkeypatch, value):
+    monkeypatch.setenv("TINY_TOKEN", value)
+    served.settings = Settings(mcp=(McpServer("tiny", SERVER, env=("TINY_TOKEN",)),))
+    called = [show("token")] if value.startswith("a") else [("list_files", {})]
+    said = served.run(called, "Done.")
+    assert "[REDACTED:secret]" in f"{served.answers}{said.findings}"
+    assert value not in f"{served.answers}{said}{served.events}"
+
+
+def test_no_half_of_a_key_is_told_at_the_end_of_a_long_purpose(served, monkeypatch):
+    key = "gh" + "p_" + "a1B2" * 9
+    monkeypatch.setenv("PURPOSE", f"{'word ' * 196}{key}")
+    server = McpServer("tiny", SERVER, env=("PURPOSE",))
+    task = served.shop.brief().task
+    client = McpClient(server, ToolContext(served.bench, task, Settings(mcp=(server,))))
+    try:
+        (purpose,) = (tool.purpose for tool in client.tools() if tool.own_name == "shout")
+    finally:
+        client.close()
+    assert key[:12] not in purpose
+    assert len(purpose) <= 1000
 
 
 # --- rules on commands ------------------------------------------------------------------
