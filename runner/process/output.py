@@ -158,7 +158,9 @@ class Output:
         tail = self._tail
         if self._rest is not None:
             window = self._rest.end(LEAD + TAIL)
-            tail = redact_end(window, TAIL, self._known_secrets, whole=False) or tail
+            # What the rest begins with may be the end of a key that the first half began.
+            shown = min(TAIL, max(0, len(window) - LEAD))
+            tail = redact_end(window, shown, self._known_secrets, whole=False) or tail
         lines = tail.rstrip().splitlines()
         return lines[-1].decode("utf-8", "replace").strip() if lines else ""
 

@@ -17,6 +17,12 @@ def a_key() -> bytes:
     return b"gh" + b"p_" + b"A1b2C3d4E5" * 3 + b"F6g7H8"
 
 
+PEM = [
+    "-----BEGIN " + "PRIVATE KEY-----\n",
+    *(f"MIIE{number}{'vQIBADANBgkqhkiG9w0BAQEFAASC' * 2}\n" for number in range(9)),
+]
+
+
 def filler(size: int) -> bytes:
     line = b"some words of a log, and numbers 123\n"
     return (line * (size // len(line) + 1))[:size]
@@ -61,6 +67,15 @@ def test_a_value_that_was_declared_secret_is_nowhere(tmp_path):
         content = filler(at) + value.encode() + filler(MUCH - at - len(value))
         _, seen = said(content, tmp_path, known=(value,))
         assert not [piece for piece in pieces(value.encode()) if piece in seen], at
+
+
+@pytest.mark.parametrize("lines", [["correct horse, battery ", "staple, and more"], PEM])
+def test_the_last_line_shows_nothing_of_what_began_in_the_first_half(lines):
+    output = Output(None, KEPT, ["correct horse, battery staple, and more"])
+    output.take(filler(KEPT // 2 - 20) + b"\n" + b"x" * 40 + b"\n" + lines[0].encode())
+    for line in lines[1:]:
+        output.take(line.encode())
+        assert line.strip()[8:] not in output.last_line + output.fresh()
 
 
 def test_a_private_key_across_a_seam_is_nowhere(tmp_path):
