@@ -43,7 +43,10 @@ def require_address(said: str) -> str:
     if _HELPER.match(said):
         raise _refuse(said, "this address names a program, which would be run")
     if "://" in said:
-        parts = urlsplit(said)
+        try:
+            parts = urlsplit(said)
+        except ValueError as error:  # a bracket without its end, letters that stand for others
+            raise _refuse(said, "this is no address of a repository") from error
         if parts.scheme not in PROTOCOLS.split(":"):
             raise _refuse(said, f"git is not asked by {parts.scheme}")
         if parts.password is not None or redact(said) != said:  # a token stands as a name, too
@@ -51,9 +54,10 @@ def require_address(said: str) -> str:
         if parts.netloc.startswith("-"):  # ssh would read it as an option
             raise _refuse(said, "this is no address of a repository")
         return said
-    if _SSH.match(said) and not Path(said).exists():
+    # Neither raises: a name may be too long for the system, and a person of it unknown.
+    if _SSH.match(said) and not os.path.exists(said):  # noqa: PTH110
         return said
-    return str(Path(said).expanduser().absolute())
+    return str(Path(os.path.expanduser(said)).absolute())  # noqa: PTH111
 
 
 def _refuse(said: str, why: str) -> RunnerError:
@@ -113,7 +117,7 @@ def require_within(address: str, folders: Collection[str]) -> None:
     """
     if (place := _find_place(address)) is None:
         return
-    kept = (Path(os.path.realpath(Path(one).expanduser())) for one in folders)
+    kept = (Path(os.path.realpath(os.path.expanduser(one))) for one in folders)  # noqa: PTH111
     if not any(place.is_relative_to(one) for one in kept):
         raise RunnerError(
             "a path of this machine is built only where its own settings say so",

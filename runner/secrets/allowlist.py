@@ -50,7 +50,8 @@ class Allowed:
         """Whether this entry allows `value` today."""
         if self.expires is not None and today > self.expires:
             return False
-        return hmac.compare_digest(self.digest, _digest(value, self.salt))
+        # As bytes: it takes no text with letters beyond ASCII, which a clone may have written.
+        return hmac.compare_digest(self.digest.encode(), _digest(value, self.salt).encode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class WriteLog:
         writes = tuple(
             _make_written(line, fates.get(_attempt(line)))
             for line in lines.records
-            if "path" in line and task in {"", line.get("task")}
+            if "path" in line and task in ("", line.get("task"))
         )
         return History(writes, lines.damaged)
 

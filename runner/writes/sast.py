@@ -175,7 +175,7 @@ def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) 
 def load_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
     """The records of SAST_FINDINGS.jsonl, of all tasks or one, oldest first."""
     records = read_lines(root, SAST_FINDINGS).records
-    return tuple(record for record in records if task in {"", record.get("task")})
+    return tuple(record for record in records if task in ("", record.get("task")))
 
 
 MUCH = 48 << 10

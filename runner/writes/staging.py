@@ -261,7 +261,11 @@ def _folder_of(staged: Staged) -> str:
 
 def _folder(task: str, attempt: int) -> str:
     # An id is the plan's: one with a slash or two dots in it must not say where its folder is.
-    name = task if _PLAIN.fullmatch(task) else digest_of(task.encode()).removeprefix("sha256:")
+    name = (
+        task
+        if _PLAIN.fullmatch(task)
+        else digest_of(task.encode("utf-8", "surrogatepass")).removeprefix("sha256:")
+    )
     return f"{STAGED}/{name}/{int(attempt)}"
 
 

@@ -94,6 +94,7 @@ def test_damaged_ranges_are_no_ranges(tmp_path):
     for text in (
         json.dumps({"result": [{**script, "functions": [{"ranges": 5}]}, 7, {"url": 3}]}),
         json.dumps({"result": [{**script, "functions": [{"ranges": far}]}]}),
+        json.dumps({"result": [{"url": "file://[", "functions": []}]}),
         '{"result": {}, "source-map-cache": 4}',
         "[" * 100_000,
         "",

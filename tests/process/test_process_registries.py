@@ -298,6 +298,13 @@ def test_the_persons_own_proxy_is_gone_through_with_its_password_unless_it_is_le
             assert door.asks(head).endswith(b"a package\n")
 
 
+@pytest.mark.parametrize("told", ["http://localhost:abc", "http://[::1", "localhost:99999"])
+def test_a_proxy_of_the_person_that_nobody_can_read_is_told(told):
+    with opened(Registries.of(["localhost"]), {"http_proxy": told}) as door:
+        said = door.asks(b"GET http://localhost/ HTTP/1.1\r\n\r\n")
+    assert b"your own proxy has no address that can be read" in said
+
+
 def test_a_tunnel_goes_through_the_persons_own_proxy_and_its_no_is_told():
     with a_registry() as server:
         names = Registries.of([server.name])

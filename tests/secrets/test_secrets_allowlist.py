@@ -49,6 +49,12 @@ def test_what_is_written_is_read_again():
     assert again.render() == both.render().replace(b"\x7f", b"?")
 
 
+def test_a_digest_of_letters_that_none_has_allows_nothing():
+    text = 'salt = "a"\ndigest = "é"\nreason = "r"\nauthor = "a"\n'
+    allowed = read_allow_list(f"[[allowed]]\n{text}".encode(), date(2030, 1, 1))
+    assert not allowed.match("anything")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

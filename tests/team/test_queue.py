@@ -92,6 +92,8 @@ def test_a_build_that_waits_is_cancelled_at_once_and_tried_again(store):
         "rsync://host/x",
         "",
         "a\nb",
+        "https://[::1/a.git",
+        "https://exa\u2100mple.org/a.git",
     ],
 )
 def test_an_address_that_could_run_something_is_refused(address):
@@ -105,6 +107,11 @@ def test_a_token_in_the_place_of_a_name_is_refused_and_not_repeated():
         require_address(f"https://{leaked}@host/a.git")
     assert leaked not in f"{told.value.message} {told.value.where} {told.value.hint}"
     assert require_address("https://acme@host/a.git") == "https://acme@host/a.git"
+
+
+def test_a_name_that_no_file_can_have_is_still_an_address():
+    assert require_address(f"git@host:{'a' * 5000}") == f"git@host:{'a' * 5000}"
+    assert require_address("~nobody-of-this-name/a").endswith("/~nobody-of-this-name/a")
 
 
 def test_addresses_that_git_is_asked_by(tmp_path):

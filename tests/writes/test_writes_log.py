@@ -15,6 +15,7 @@ from runner.errors import RunnerError
 from runner.model import digest_of
 from runner.writes.json_lines import append_lines, read_lines
 from runner.writes.log import WRITE_LOG, Fate, Review, WriteLog
+from runner.writes.sast import SAST_FINDINGS, load_findings
 
 
 def test_an_approved_write_is_one_line_in_the_promised_fields(tmp_path):
@@ -82,6 +83,14 @@ def test_a_damaged_line_in_the_middle_is_named_and_the_rest_is_read(tmp_path):
     read = read_lines(tmp_path, "log")
     assert [record["n"] for record in read.records] == [1, 2]
     assert read.damaged == (2, 4)
+
+
+def test_a_record_of_any_shape_is_read(tmp_path):
+    (tmp_path / WRITE_LOG).parent.mkdir(parents=True)
+    for path in (WRITE_LOG, SAST_FINDINGS):
+        (tmp_path / path).write_text('{"path":"a","task":[]}\n{"path":"b","task":"T"}\n')
+    assert [one.path for one in WriteLog(tmp_path).show("T").writes] == ["b"]
+    assert [one["path"] for one in load_findings(tmp_path, "T")] == ["b"]
 
 
 def test_four_processes_that_write_at_once_lose_nothing(tmp_path):

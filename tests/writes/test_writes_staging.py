@@ -92,6 +92,15 @@ def test_a_damaged_list_is_told_with_its_place(staging, tmp_path, index):
     assert told.value.where == f"{STAGED}/TASK-002/1/index.json"
 
 
+def test_a_task_in_a_forged_list_that_no_text_can_be_is_forgotten_all_the_same(staging, tmp_path):
+    (kept,) = stage(staging, a_change("a.txt", None), task="T")
+    index = tmp_path / STAGED / "T" / "1" / "index.json"
+    index.write_text(index.read_text().replace('"T"', r'"\ud800"'))
+    (forged,) = staging.list()
+    assert (forged.task, kept.task) == ("\ud800", "T")
+    staging.remove([forged])
+
+
 def test_a_digest_in_a_forged_list_is_no_path(staging, tmp_path):
     stage(staging, a_change())
     index = tmp_path / STAGED / "TASK-002/1/index.json"

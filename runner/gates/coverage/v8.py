@@ -129,7 +129,10 @@ def _scripts(said: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]
 
 def _path(url: str) -> str:
     """The path of an address, without what tools add to have a file loaded anew."""
-    return unquote(urlsplit(url).path) if url.startswith("file:") else url.partition("?")[0]
+    try:
+        return unquote(urlsplit(url).path) if url.startswith("file:") else url.partition("?")[0]
+    except ValueError:  # a command may have written any text
+        return ""
 
 
 def _ranges(script: dict[str, object]) -> list[tuple[int, int, int]]:

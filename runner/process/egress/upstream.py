@@ -167,12 +167,16 @@ def upstream_for(request: Request, environ: Mapping[str, str]) -> Upstream | Non
         return None
     from urllib.parse import unquote, urlsplit
 
-    parts = urlsplit(told if "://" in told else f"http://{told}")
+    try:
+        parts = urlsplit(told if "://" in told else f"http://{told}")
+        port = parts.port or 80
+    except ValueError as error:
+        raise CannotReach("your own proxy has no address that can be read") from error
     if parts.scheme != "http" or not parts.hostname:
         raise CannotReach(f"your own proxy is one of {parts.scheme}, and only http is spoken")
     user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if parts.username else ""
-    return Upstream(parts.hostname, parts.port or 80, basic)
+    return Upstream(parts.hostname, port, basic)
 
 
 def _is_direct(host: str, environ: Mapping[str, str]) -> bool:
