@@ -101,7 +101,7 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     name, email = map(_quote, lender.who)
     config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
     _put(f"{git}/config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
-    _put(f"{git}/HEAD", head.encode() + b"\n")
+    _put(f"{git}/HEAD", raw(head) + b"\n")
     _put(f"{git}/info/attributes", _ATTRIBUTES.encode())
     _put(f"{git}/info/exclude", _exclude_lines(lender, shares))
     _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")

@@ -177,7 +177,7 @@ def _is_plain_file(path: Path) -> bool:
 
 def _holds(path: Path, said: str) -> bool:
     try:
-        return path.read_bytes() == said.encode()
+        return path.read_bytes() == raw(said)
     except FileNotFoundError:
         return False
 

@@ -225,7 +225,7 @@ def _ask_head(folders: Folders) -> Head:
     from runner.repo.git import Git
 
     git = Git(folders.top)
-    ref = git.ask("symbolic-ref", "-q", "HEAD").out.decode().strip()
+    ref = os.fsdecode(git.ask("symbolic-ref", "-q", "HEAD").out).strip()
     commit = git.ask("rev-parse", "-q", "--verify", "HEAD^{commit}").out.decode().strip() or None
     if ref:
         return _symbolic(folders, ref, commit)

@@ -48,7 +48,7 @@ class LockFile:
         # On the file system of the lock itself: link(2) gives a file no second name on another one.
         folder = git / _OURS
         folder.mkdir(exist_ok=True)
-        own = folder / f"{effects.new_id()}-{quote(name, safe='')}"
+        own = folder / f"{effects.new_id()}-{quote(name, safe='', errors='surrogateescape')}"
         if len(own.name) > _LONGEST:
             raise UnusualError
         effects.step("open", git / f"{name}.lock")
@@ -111,7 +111,7 @@ def free_dead_locks(git: Path) -> None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # The kernel lets go of a flock when the last descriptor is closed, flock(2), thus
                 # also of one whose owner was killed: to have got it is to know that nobody lives.
-                lock = git / f"{unquote(name[_ID:])}.lock"
+                lock = git / f"{unquote(name[_ID:], errors='surrogateescape')}.lock"
                 with suppress(FileNotFoundError):
                     # The same inode, or it is no lock of ours: the dead one may have put it in
                     # place already, and another git may have made its own under that name since.

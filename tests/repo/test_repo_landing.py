@@ -1,4 +1,5 @@
 import json
+import os
 import resource
 import stat
 import threading
@@ -10,6 +11,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import Synced, commit_tree, swap_branch, sync_index
 from runner.repo.read import Repository
+from runner.repo.scratch import Scratch
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
 
@@ -104,6 +106,21 @@ def test_a_detached_head_moves_alone(tmp_path):
         assert repo.head().commit == made.sha
     assert git(tmp_path, "rev-parse", "main") == before
     assert git(tmp_path, "status", "--porcelain") == ""
+
+
+def test_a_branch_whose_name_is_no_utf8_is_one_like_any_other(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    branch = os.fsdecode(b"caf\xe9")
+    git(real, "checkout", "-q", "-b", branch)
+    with Repository.open(real) as repo:
+        scratch = Scratch.open(tmp_path / "slot", repo.lender())
+        scratch.reset(repo.head().commit)
+        assert (scratch.tree_folder / ".git/HEAD").read_bytes() == b"ref: refs/heads/caf\xe9\n"
+        made, synced = land(repo, (a_change("a", "2\n"),))
+        assert synced == Synced()
+        assert repo.head().commit == made.sha
+        assert repo.head().branch == branch
+    assert git(real, "status", "--porcelain") == ""
 
 
 def test_a_linked_worktree_lands_on_its_own_branch_and_index(tmp_path):
