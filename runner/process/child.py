@@ -78,16 +78,21 @@ class Child:
         except BaseException:
             self._tidy()
             raise
-        if self._door:
-            # Only now that the child has its copy: as long as one of ours is open, the proxy's
-            # recvmsg(2) gets no end of file from a command that died before it handed its socket
-            # out.
-            self._door.close_own_end()
-        self._selector = selectors.DefaultSelector()
         self._exit_seen = False
         self.heard = effects.monotonic()
         """When there last was output."""
-        self._open_pipes()
+        try:
+            if self._door:
+                # Only now that the child has its copy: as long as one of ours is open, the proxy's
+                # recvmsg(2) gets no end of file from a command that died before it handed its
+                # socket out.
+                self._door.close_own_end()
+            self._selector = selectors.DefaultSelector()
+            self._open_pipes()
+        # It runs already: who hears of an error here starts it once more, or goes.
+        except BaseException:
+            self._abandon()
+            raise
 
     # --- while it runs ----------------------------------------------------------------
 
@@ -178,6 +183,16 @@ class Child:
         self._tidy()
         code = first.returncode
         return code if code >= 0 else 128 - code
+
+    def _abandon(self) -> None:
+        """End what was started and is heard by nobody."""
+        self.kill()
+        self._tree.close()
+        first = self._tree.first
+        for pipe in (first.stdin, first.stdout, first.stderr):
+            if pipe:
+                pipe.close()
+        self._tidy()
 
     def _tidy(self) -> None:
         if self._group:

@@ -2,7 +2,10 @@
 
 import errno
 import os
+import selectors
 import shutil
+import time
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +32,24 @@ def test_what_fails_once_is_tried_again(walled, monkeypatch, error):
     failing(monkeypatch, 2, error)
     ran = walled.run("echo ok")
     assert (ran.ended, ran.exit) == (Ended.EXITED, 0)
+
+
+def test_what_was_started_and_cannot_be_heard_is_ended_before_it_starts_again(bare, monkeypatch):
+    really, left = selectors.DefaultSelector, [1]
+
+    def heard():
+        if left and left.pop():
+            time.sleep(0.2)  # so that it has begun
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return really()
+
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    monkeypatch.setattr(child.selectors, "DefaultSelector", heard)
+    assert bare.run("echo x >> began; sleep 0.5; echo x >> ended").passed
+    time.sleep(0.5)
+    assert (bare.place.tree / "began").read_text() == "x\nx\n"
+    assert (bare.place.tree / "ended").read_text() == "x\n"
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) <= before
 
 
 def test_a_machine_that_starts_nothing_is_no_failure_of_the_command(walled, monkeypatch):
