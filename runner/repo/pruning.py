@@ -42,8 +42,10 @@ def is_pruning(repo: Repository) -> bool:
     try:
         pid, _, host = (repo.folders.common / "gc.pid").read_text().strip().partition(" ")
         number = int(pid)
-        os.kill(number, 0)
-    except (OSError, ValueError):  # there is none, or who made it is gone: git goes by that as well
+        with suppress(PermissionError):  # it is there, and another person's (kill(2), EPERM)
+            os.kill(number, 0)
+    # There is none, or who made it is gone: git goes by that as well.
+    except (OSError, ValueError, OverflowError):
         return False
     if host != os.uname().nodename:
         return False

@@ -155,13 +155,18 @@ def command_jobs(paths: Sequence[str], commands: Iterable[CompileCommand]) -> tu
         tool = command.line.split(maxsplit=1)[0] if command.line.strip() else ""
         if about and "{file}" in command.line:
             jobs += [
-                # A path is a proposal's: quoted it is one word to the shell, whatever stands in it.
-                Job(tool, command.line.replace("{file}", shlex.quote(path)), "", (path,))
+                # A path is a proposal's: quoted it is one word to the shell, whatever stands in it,
+                # and behind `./` no option to the tool.
+                Job(tool, command.line.replace("{file}", _as_word(path)), "", (path,))
                 for path in about
             ]
         elif about:
             jobs.append(Job(tool, command.line, "", about))
     return tuple(jobs)
+
+
+def _as_word(path: str) -> str:
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tuple[str, ...]:

@@ -83,7 +83,21 @@ def test_one_that_spares_what_is_young_is_not_waited_for(repo, tmp_path):
     assert not is_pruning(repo), "who made it is gone"
 
 
-@pytest.mark.parametrize("said", ["", "x", "1", "1 another-host", "0 here"])
+def test_one_of_another_person_is_one_too(repo, monkeypatch):
+    def refuse(_number: int, _signal: int) -> None:
+        raise PermissionError
+
+    process = collecting(repo, "--prune=now", seconds=30)
+    try:
+        monkeypatch.setattr(os, "kill", refuse)  # root may signal everybody
+        assert is_pruning(repo)
+    finally:
+        monkeypatch.undo()
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("said", ["", "x", "1", "1 another-host", "0 here", f"{'9' * 20} here"])
 def test_what_says_nothing_of_this_machine_is_no_collection(repo, said):
     (repo.folders.common / "gc.pid").write_text(said)
     assert not is_pruning(repo)
