@@ -147,7 +147,8 @@ def _lasting_classes(files: Iterable[Parts]) -> frozenset[str]:
         if unit.does in (Does.BIND, Does.OTHER)
         for name in (*unit.mentions.names, *unit.mentions.attributes)
     }
-    return frozenset(made & {name for parts in files for name in parts.classes})
+    units = (unit for parts in files for unit in parts.units)
+    return frozenset(made & {unit.binds[0] for unit in units if unit.does is Does.CLASS})
 
 
 def _keepers(parts: Parts, lasting: frozenset[str]) -> tuple[_Keeper, ...]:

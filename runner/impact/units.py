@@ -7,6 +7,7 @@ function is defined. Bodies of functions are no units: they are the blocks of `b
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
@@ -74,7 +75,7 @@ class Parts:
     units: tuple[Unit, ...]
     codes: tuple[Code, ...]
     classes: dict[str, ast.ClassDef]
-    """Classes at module level by name; one that is defined twice is not among them."""
+    """Classes at module level by name; one whose name is bound again is not among them."""
     keys: dict[int, Key]
     """The block of a function's body, by the identity of its node in a unit."""
     lazy_annotations: bool
@@ -101,12 +102,17 @@ def parts_of(content: bytes) -> Parts | None:
         )
     except RecursionError:
         return None
-    found = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    names = [node.name for node in found]
-    classes = {node.name: node for node in found if names.count(node.name) == 1}
+    bound = Counter(name for unit in units if _gives_value(unit) for name in unit.binds)
+    found = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    classes = {node.name: node for node in found if bound[node.name] == 1}
     by_node = {id(function): key for function, key in keys if key in blocks}
     aliases = tuple(node for node in ast.walk(tree) if isinstance(node, ast.alias))
     return Parts(units, codes, classes, by_node, lazy, aliases)
+
+
+def _gives_value(unit: Unit) -> bool:
+    """Whether it binds names of the module, and does not only describe them."""
+    return not unit.scope and unit.does not in (Does.DOCSTRING, Does.ANNOTATION)
 
 
 def _keys(tree: ast.Module) -> list[tuple[Function, Key]]:
@@ -145,7 +151,7 @@ def _units(
                 yield from _class(node, scope, branch, lazy=lazy)
             case ast.If():
                 yield from _condition(node, scope, branch, lazy=lazy)
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 yield from _attempt(node, scope, branch, lazy=lazy)
             case _:
                 yield from _plain(node, scope, branch, lazy=lazy)
@@ -160,9 +166,11 @@ def _class(
     yield from _units(node.body, (*scope, node.name), branch, lazy=lazy)
 
 
-def _attempt(node: ast.Try, scope: tuple[str, ...], branch: str, *, lazy: bool) -> Iterator[Unit]:
+def _attempt(
+    node: ast.Try | ast.TryStar, scope: tuple[str, ...], branch: str, *, lazy: bool
+) -> Iterator[Unit]:
     kinds = [handler.type for handler in node.handlers if handler.type]
-    place = f"{branch}/try {' '.join(map(ast.dump, kinds))}"
+    place = f"{branch}/{type(node).__name__} {' '.join(map(ast.dump, kinds))}"
     yield Unit(Does.OTHER, scope, place, "", (), find_mentions(kinds), node)
     parts = [("", node.body), ("else", node.orelse), ("finally", node.finalbody)]
     parts += [("except", handler.body) for handler in node.handlers]

@@ -184,13 +184,13 @@ def add_owners(
     new: list[str] = []
     for path, owners in rows.items():
         row = by_file.get(path)
-        if row is None:
+        cell = row.cells.get("tasks") if row else None
+        if row is None or cell is None:  # a row may be shorter than its table (GFM, 4.10)
             new.append(_row(sheet, path, owners))
             continue
         present = _owners_in(row, prefixes)
         missing = [owner for owner in owners if owner not in present]
-        cell = row.cells.get("tasks")
-        if missing and cell:
+        if missing:
             raw[row.line] = _longer(raw[row.line], cell.start, cell.end, cell.raw, missing)
     return (BOM if data.startswith(BOM) else b"") + _insert_row(raw, sheet, new, line_end_of(data))
 

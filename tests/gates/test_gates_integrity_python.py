@@ -340,3 +340,45 @@ def test_the_hint_fits_what_the_task_lists_and_who_sees_it():
     assert hint().endswith(f"let a task list {PATH} exactly")
     assert hint(outputs=(PATH,)).endswith("have a person review the change: --review prompt")
     assert hint(outputs=(PATH,), reviewed=True).startswith(f"the task lists {PATH} exactly")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("for n in [1]:\n        f(n)\n    else:\n        assert f(2) == 2", "assert f(2) == 2"),
+        ("match f(2):\n        case int():\n            assert f(2) == 2", "f(2)"),
+        ("try:\n        assert f(2) == 2\n    except* ValueError:\n        raise", "f(2)"),
+    ],
+)
+def test_an_assertion_in_any_block_is_seen(old, new):
+    base = "def test_a():\n    assert f(1) == 1\n    "
+    gone = grave(base + old + "\n", base + "f(2)\n")
+    assert len(gone) == 1
+    assert "assert f(2) == 2" in gone[0]
+    assert grave(base + new + "\n", base + old + "\n") == []
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "try:\n    import shop\nexcept ImportError:\n    shop = None\nelse:\n    ",
+        "with helper():\n    ",
+        "try:\n    import shop\nfinally:\n    ",
+        "match VERSION:\n  case 3:\n    ",
+        "while True:\n  break\nelse:\n    ",
+    ],
+)
+def test_a_test_in_any_block_of_its_file_is_seen(around):
+    gone = grave(around + "def test_a(): assert f(1) == 1\n", around + "pass\n")
+    assert len(gone) == 1
+    assert gone[0].startswith("the test test_a is gone")
+
+
+def test_of_two_functions_of_a_name_the_one_that_is_tried_counts():
+    base = "try:\n  import x\n  def test_a(): {}\nexcept ImportError:\n  def test_a(): pass\n"
+    assert grave(base.format("assert f(1) == 1"), base.format("f(1)")) != []
+
+
+def test_a_skip_of_a_file_where_an_import_fails_is_a_mark_of_it():
+    skip = "try:\n    import x\nexcept ImportError:\n    pytest.skip('', allow_module_level=True)\n"
+    assert "was added to the file" in grave(BASE, skip + BASE)[0]

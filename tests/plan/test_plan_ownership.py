@@ -65,6 +65,10 @@ def test_added_owners_join_their_row_or_make_one():
             b"\xef\xbb\xbf| File | Tasks |\n|-|-|",
             b"\xef\xbb\xbf| File | Tasks |\n|-|-|\n| `a` | T001 |",
         ),
+        (
+            b"| File | Tasks |\n|-|-|\n| a |\n",
+            b"| File | Tasks |\n|-|-|\n| a |\n| `a` | T001 |\n",
+        ),
         (b"| File | Tasks |\r|-|-|\r| a | |\r", b"| File | Tasks |\r|-|-|\r| a | T001 |\r"),
     ],
 )

@@ -72,7 +72,8 @@ def _functions(
                 yield from _functions(node.body, prefix, outer)
             yield from _functions(node.orelse, prefix, outer)
         else:
-            for block in blocks_of(node):
+            # Of one name the last counts: what is tried counts before what stands in for it.
+            for block in reversed(tuple(blocks_of(node))):
                 yield from _functions(block, prefix, outer)
 
 

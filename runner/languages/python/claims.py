@@ -96,9 +96,7 @@ def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) 
             inner = guards | {base.SWALLOWED} if _suppresses(statement) else guards
             yield from _in_block(statement.body, helpers, inner)
         case ast.For() | ast.AsyncFor():
-            inner = guards | {base.NEVER} if _is_empty(statement.iter) else guards
-            yield from _in_block(statement.body, helpers, inner)
-            yield from _in_block(statement.orelse, helpers, guards)
+            yield from _in_loop(statement, helpers, guards)
         case ast.Match():
             yield from _of_calls(statement.subject, helpers, guards)
             for each in statement.cases:
@@ -116,6 +114,17 @@ def _in_attempt(
     for handler in statement.handlers:
         yield from _in_block(handler.body, helpers, guards | {base.CONDITIONAL})
     yield from _in_block(statement.finalbody, helpers, guards)
+
+
+def _in_loop(
+    statement: ast.For | ast.AsyncFor, helpers: frozenset[str], guards: Guards
+) -> Iterator[Claim]:
+    inner = guards | {base.NEVER} if _is_empty(statement.iter) else guards
+    yield from _in_block(statement.body, helpers, inner)
+    # Behind `else` it goes on unless something breaks off the loop (Python reference, 8.3).
+    broken = any(isinstance(one, ast.Break) for one in ast.walk(statement))
+    behind = guards | {base.CONDITIONAL} if broken else guards
+    yield from _in_block(statement.orelse, helpers, behind)
 
 
 def _in_choice(
