@@ -39,7 +39,10 @@ def _is_long(text: str) -> bool:
 
 
 def _page(text: str, environ: Mapping[str, str]) -> bool:
-    words = shlex.split(environ.get("PAGER", _DEFAULT))
+    try:
+        words = shlex.split(environ.get("PAGER", _DEFAULT))
+    except ValueError:  # a quote in it is open
+        return False
     if not words or words == ["cat"]:
         return False
     if Path(words[0]).name == "less":

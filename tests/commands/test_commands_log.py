@@ -137,6 +137,9 @@ def test_damage_in_the_middle_is_said_with_its_place(ground):
 def test_before_anything_happened_it_says_so(ground):
     a_ground(ground, "A")
     assert ground.runner("log") == (0, "", "nothing has happened yet\n")
+    ground.journal(began(ground))
+    assert ground.runner("log", "--after", "1") == (0, "", "no record fits\n")
+    assert ground.runner("log", "--task", "TASK-001") == (0, "", "no record fits\n")
 
 
 def test_follow_goes_on_as_events_come_until_it_is_interrupted(ground):

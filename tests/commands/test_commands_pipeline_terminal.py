@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from commands_terminal import Terminal
 from pipeline_build import CONTROL, TERMINAL, AtTerminal, a_key
 
 from runner.journal.events import WriteRejected, WriteReviewed
@@ -160,3 +161,10 @@ def test_colours_are_left_out_where_nobody_wants_them(repository):
     assert "\x1b" not in terminal.until(QUESTION)
     terminal.type("w")
     terminal.end()
+
+
+def test_a_pager_that_nobody_can_read_is_none():
+    text = "from runner.terminal.paging import show\nshow('line\\n' * 99, {'PAGER': \"less '\"})"
+    with Terminal((sys.executable, "-c", text)) as terminal:
+        assert terminal.wait() == 0
+        assert terminal.said.count("line") == 99

@@ -1,8 +1,10 @@
 """What is asked for anew: previewed, recorded once, and nothing built before a person approves."""
 
 import json
+import sys
 
 import pytest
+from commands_terminal import Terminal
 from history_build import cloned
 from invariants import JOURNAL
 from workplace import PASSES, a_task
@@ -101,6 +103,26 @@ def test_what_cannot_be_understood_is_said(chain, words, said):
     ended = chain.runner("change", *words, "--yes")
     assert ended.code == 2
     assert said in ended.err
+
+
+@pytest.mark.parametrize(("key", "code"), [("y", 0), ("n", 3)])
+def test_the_answer_of_a_person_leaves_one_document(chain, key, code):
+    line = 'exec "$0" -m runner change TASK-001 "all in UTC" --json > said.json'
+    words = ("sh", "-c", line, sys.executable)
+    with Terminal(words, columns=120, cwd=chain.root, CI="") as terminal:
+        terminal.until("record it?")
+        terminal.send(f"{key}\n")
+        assert terminal.wait() == code
+        assert ("nothing was recorded" in terminal.said) is (key == "n")
+    assert json.loads(chain.read("said.json"))["tasks"] == ["TASK-001"]
+    assert ("> CHANGE-001 " in chain.read("TASK-GRAPH.md")) is (key == "y")
+
+
+def test_where_nobody_can_say_yes_the_document_says_what_it_would_do(chain):
+    ended = chain.runner("change", "TASK-001", "all in UTC", "--json")
+    assert ended.code == 3
+    assert ended.document["tasks"] == ["TASK-001"]
+    assert "> CHANGE-001 " not in chain.read("TASK-GRAPH.md")
 
 
 def test_several_tasks_may_be_named(chain):

@@ -41,16 +41,21 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     project = Project.open(Path.cwd(), environ)
     ids, text = _parse_words(project, given.words)
     seen = change(project, ChangeRequest(ids, text, dry_run=True))
-    if not given.json:
-        print("\n".join(change_preview(seen.change)))
+    talk = sys.stderr if given.json else sys.stdout
+    if not (given.json and (given.dry_run or given.yes)):
+        print("\n".join(change_preview(seen.change)), file=talk)
     if given.dry_run:
         say(seen, change_lines, change_document, as_json=given.json)
         return ExitCode.OK
     again = f'runner change {" ".join(ids)} "…" --yes'
-    if not given.yes and given.json:
-        sys.stdout.write(change_document(seen))
-    if not confirm("record it?", environ, yes=given.yes, again=again):
-        print("nothing was recorded")
+    meant = False
+    try:
+        meant = confirm("record it?", environ, yes=given.yes, again=again)
+    finally:
+        if given.json and not meant:
+            sys.stdout.write(change_document(seen))
+    if not meant:
+        print("nothing was recorded", file=talk)
         return ExitCode.PERSON
     done = change(project, ChangeRequest(ids, text))
     say(done, change_lines, change_document, as_json=given.json)

@@ -75,7 +75,7 @@ def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if not given.yes and not given.json:
         print("\n".join(replay_preview(seen.replay)))
     if not confirm("go back?", environ, yes=given.yes, again=f"runner replay {seen.task} --yes"):
-        print("nothing was done")
+        print("nothing was done", file=sys.stderr if given.json else sys.stdout)
         return ExitCode.PERSON
     done = replay(project, ReplayRequest(seen.task, head=seen.replay.back.head))
     say(done, replay_lines, replay_document, as_json=given.json)

@@ -232,7 +232,8 @@ def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         print(_format_record(record))
         said = True
     if not said:
-        print("nothing has happened yet", file=sys.stderr)
+        is_part = given.task or given.after or given.last is not None
+        print("no record fits" if is_part else "nothing has happened yet", file=sys.stderr)
     return ExitCode.OK
 
 

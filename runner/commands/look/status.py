@@ -119,9 +119,6 @@ def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, st
     return watch.watch_text(text, lambda: files, environ)
 
 
-# --- for programs ---------------------------------------------------------------------
-
-
 # --- for people -----------------------------------------------------------------------
 
 

@@ -61,9 +61,3 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         redact("\n".join(evidence_lines(found, found.evidence, digests=given.verbose))) + "\n"
     )
     return ExitCode.OK
-
-
-# --- as JSON --------------------------------------------------------------------------
-
-
-# --- in words -------------------------------------------------------------------------
