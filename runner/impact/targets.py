@@ -86,7 +86,7 @@ class Places(Protocol):
 
 def target_of(command: str, places: Places) -> Target:
     """What a command names, as far as it can be seen without running it."""
-    parts = placed_commands(command)
+    parts = commands_by_folder(command)
     if parts is None:
         return WHOLE  # an open quote: the shell will say so
     told = [(folder, part) for folder, part in parts if part[0] not in _QUIET]
@@ -103,7 +103,7 @@ def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
-def placed_commands(command: str) -> list[tuple[str, list[str]]] | None:
+def commands_by_folder(command: str) -> list[tuple[str, list[str]]] | None:
     """The simple commands of a line as words, each with the folder that it runs in.
 
     The project's own is empty. None where a quote is open, and for a line that is too long.

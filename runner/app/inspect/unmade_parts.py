@@ -244,7 +244,7 @@ def _warn(at: Position, path: str, message: str, hint: str) -> Problem:
 
 def find_missing_target(command: str, supply: Supply) -> tuple[str, str] | None:
     """`file` or `module` and its name, of what a command runs and nobody has; None for a doubt."""
-    parts = targets.placed_commands(command)
+    parts = targets.commands_by_folder(command)
     if parts is None or _UNSEEN.search(command):
         return None
     missing: tuple[str, str] | None = None
