@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner.implementers.agents.preset import Dialect
@@ -33,7 +34,10 @@ def hear(dialect: Dialect, line: str, into: Transcript) -> None:
         return
     row = _row(line) if line.startswith("{") else None
     if isinstance(row, dict) and _is_event(row, dialect):
-        _SPOKEN[dialect](row, into)
+        # What is read so deeply nested cannot always be written again: the thread that hears would
+        # end with it, and nobody held the session to its limits any more.
+        with suppress(RecursionError):
+            _SPOKEN[dialect](row, into)
     elif dialect is Dialect.CLAUDE and line.strip():
         into.says(line + "\n", goes_on=True)  # a program of a person's own may just talk
 

@@ -1,6 +1,7 @@
 """What each program prints, as the versions that were tried printed it, and what is heard of it."""
 
 import json
+import sys
 
 import pytest
 
@@ -219,3 +220,10 @@ def test_the_name_of_a_tool_is_shown_and_recorded_short_and_visible():
     assert len(events[0][1]) <= 200
     assert "\x1b" not in events[0][1] + told[0]
     events[0][1].encode()
+
+
+def test_arguments_however_deeply_nested_end_nobody_who_hears():
+    for depth in range(sys.getrecursionlimit() - 200, sys.getrecursionlimit()):
+        nested = "[" * depth + "]" * depth
+        item = f'{{"type": "mcp_tool_call", "id": "1", "arguments": {nested}}}'
+        heard(Dialect.CODEX, f'{{"type": "item.completed", "item": {item}}}')
