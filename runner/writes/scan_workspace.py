@@ -177,7 +177,7 @@ class ScanCopy:
             for tool in self.tools:
                 for folder, paths in self._jobs(tool).items():
                     report = report.join(self._scan(tool, folder, paths, ended))
-        except OSError as error:
+        except (OSError, RunnerError) as error:
             report = report.join(not_scanned(error))
         finally:
             _remove(self.top)

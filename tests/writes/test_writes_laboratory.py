@@ -124,6 +124,16 @@ def test_no_half_of_a_key_is_told_at_the_end_of_a_long_message():
     assert len(found.message) <= 500
 
 
+def test_a_machine_that_starts_no_tool_stops_no_task(tmp_path):
+    laboratory = a_laboratory(tmp_path, {"semgrep": says(SEMGREP)}, base=RULES)
+    put(laboratory.tree, {"a.rs": b"x"})
+    copy = laboratory.specimen([a_change("a.rs", b"x")])
+    (copy.top / "tree").rename(copy.top / "gone")
+    (note,) = copy.examine().notes
+    said = "tools of other languages did not look at this: the scratch tree is gone"
+    assert note.message.startswith(said)
+
+
 def test_warnings_around_the_json_do_not_hide_it(tmp_path):
     script = f"echo '[warn] old' >&2\n{says(GOSEC)}"
     laboratory = a_laboratory(tmp_path, {"gosec": script}, base=MODULE)
