@@ -310,8 +310,8 @@ class BuildClone:
     def try_blocked_again(self) -> None:
         """After a person asked for the whole build again: what was BLOCKED is tried, too."""
         project = self.project()
-        view = View.of(project)
-        stuck = [one for one, known in view.states.items() if known.status is Status.BLOCKED]
+        known = View.of(project).states if project.has_plan else {}  # none: its draft failed
+        stuck = [one for one, state in known.items() if state.status is Status.BLOCKED]
         for one in stuck:
             self.take_answer("retry", one, "", self.build.by)
 

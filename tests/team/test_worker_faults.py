@@ -281,6 +281,12 @@ def test_a_clone_that_is_made_anew_leaves_its_journal_in_the_store(crew, left, m
     assert crew.faults == []
 
 
+def test_a_build_without_a_plan_yet_is_tried_again(left):
+    (left.clone.place / "TASK-GRAPH.md").unlink()
+    left.clone.journal.unlink()
+    left.clone.try_blocked_again()
+
+
 def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(crew, left, monkeypatch):
     left.clone.journal.unlink()
     finish_build(crew.store, left.mine, "COMPLETED", "")
