@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
@@ -167,9 +168,19 @@ def server_address(value: str) -> str:
 def receiver_address(value: str) -> str:
     """Where somebody receives what is posted there; `none` takes back what a layer below says."""
     said = empty_for_none(value.strip())
-    if said and not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", said):
+    if said and not (
+        re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", said) and _has_place(said)
+    ):
         raise ValueError("must be an address, such as https://example.org/hook, without a password")
     return said
+
+
+def _has_place(address: str) -> bool:
+    try:
+        place = urlsplit(address)
+        return bool(place.hostname) and place.port != 0
+    except ValueError:  # `[::1`, a port of a million
+        return False
 
 
 def nats_address(value: str) -> str:

@@ -135,14 +135,14 @@ class Pages:
         return self.render("builds.html", rows=rows, stream="/api/v1/events")
 
     def _board(self, request: Request) -> Response:
-        build = self._build(request)
+        build, whole = self._build(request), "graph" in request.query_params
         try:
-            board = describe_board(build, whole="graph" in request.query_params)
+            board = describe_board(build, whole=whole)
         except RunnerError as error:
             if error.hint != "runner init":
                 raise
             return self.render("no_plan.html", build=build, tab="build")
-        return self._of(build, "build.html", "build", board.waiting, board=board)
+        return self._of(build, "build.html", "build", board.waiting, board=board, whole=whole)
 
     def _queue(self, request: Request) -> Response:
         build = self._build(request)

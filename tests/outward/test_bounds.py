@@ -10,6 +10,7 @@ import pytest
 from receivers import write_journal
 from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
 
+from runner.config.setting_types import receiver_address
 from runner.outward.door import DoorAwayError
 from runner.outward.http_post import Poster
 from runner.project import JOURNAL
@@ -109,3 +110,15 @@ def test_a_kept_connection_that_says_nothing_is_left_once_and_not_asked_again():
         assert time.monotonic() - began < 0.9
         over.set()
         thread.join(5)
+
+
+@pytest.mark.parametrize(
+    "said", ["https://example.org:99999/hook", "http://[::1/hook", "http://h:x/"]
+)
+def test_an_address_that_can_be_no_one_s_is_refused_where_it_is_said(said):
+    with pytest.raises(ValueError, match="must be an address"):
+        receiver_address(said)
+
+
+def test_an_address_with_a_port_is_one():
+    assert receiver_address(" http://[::1]:4318/x ") == "http://[::1]:4318/x"

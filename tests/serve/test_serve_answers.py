@@ -173,6 +173,12 @@ def test_a_plan_is_saved_byte_for_byte_or_not_at_all(workplace, site):
     assert "Salutation" in workplace.read("TASK-GRAPH.md")
 
 
+def test_a_graph_that_was_asked_for_stays_when_the_page_is_drawn_anew(site):
+    """One of hundreds of tasks is drawn for who asks, and would be gone with the next event."""
+    for path in (f"/b/{site.build}", f"/b/{site.build}?graph"):
+        assert f'hx-get="{path}"' in site.get(path)[1]
+
+
 def test_hostile_texts_are_shown_as_texts(workplace, serve):
     assert len(HOSTILE) >= 30
     tasks = [
