@@ -86,6 +86,21 @@ def test_a_hidden_tab_closes_its_stream_and_hears_what_it_missed(workplace, held
     other.close()
 
 
+def test_a_tab_goes_on_after_another_link_was_opened_beside_it(held, person):
+    """Its own secret opens nothing any more, and is handed to no new tab."""
+    somebody = person()
+    old = at(somebody, held)
+    new = at(somebody, held)
+    good = new.script("sessionStorage.getItem('runner-secret')")
+    old.call("Page.bringToFront")
+    old.until(f"sessionStorage.getItem('runner-secret') === {json.dumps(good)}")
+    old.follows(wanted=True)
+    assert "may only read" not in old.text
+    third = somebody.tab()
+    third.go(f"{held.origin}/b/{held.build}")
+    third.until(f"sessionStorage.getItem('runner-secret') === {json.dumps(good)}")
+
+
 # --- a neighbour on another port ------------------------------------------------------
 
 

@@ -58,11 +58,11 @@
   }
 
   // --- tabs of one browser hand the secret on to each other, within this very origin
-  const tabs = new BroadcastChannel("runner");
+  const tabs = new BroadcastChannel("runner"), refused = new Set();
   tabs.onmessage = (event) => {
     const mine = sessionStorage.getItem(KEY);
     if (event.data === "ask" && mine) tabs.postMessage({secret: mine});
-    if (event.data && event.data.secret && !mine) {
+    if (event.data && event.data.secret && !mine && !refused.has(event.data.secret)) {
       sessionStorage.setItem(KEY, event.data.secret);
       say("");
       follow();
@@ -71,10 +71,17 @@
   const READING = isTeam
     ? "You are not signed in any more, or this tab is not. Go to /open and sign in."
     : "This tab may only read. For a link that may answer, type: runner serve --link";
-  if (!sessionStorage.getItem(KEY)) {
+  const ask = () => {
     tabs.postMessage("ask");
     setTimeout(() => { if (!sessionStorage.getItem(KEY)) say(READING); }, 700);
-  }
+  };
+  if (!sessionStorage.getItem(KEY)) ask();
+  // One of an older session, as after another link: not handed on, and another tab's is taken.
+  const refuse = (secret) => {
+    refused.add(secret);
+    if (sessionStorage.getItem(KEY) === secret) sessionStorage.removeItem(KEY);
+    ask();
+  };
 
   document.addEventListener("htmx:configRequest", (event) => {
     const secret = sessionStorage.getItem(KEY);
@@ -98,7 +105,7 @@
     changed();
   });
   document.addEventListener("htmx:responseError", (event) => {
-    if (event.detail.xhr.status === 401) say(READING);
+    if (event.detail.xhr.status === 401) refuse(sessionStorage.getItem(KEY));
   });
   // A page that is drawn anew stays where it was looked at: the graph keeps its place.
   let place = null;
@@ -138,7 +145,7 @@
       const headers = {"Accept": "text/event-stream", "X-Runner-Secret": secret};
       headers["Last-Event-ID"] = last || document.body.dataset.last || "";
       const answer = await fetch(stream, {headers, signal: mine.signal});
-      if (answer.status === 401) { say(READING); return; }
+      if (answer.status === 401) { controller = null; refuse(secret); return; }
       if (!answer.ok) throw new Error(String(answer.status));
       say("");
       pause = 500;
