@@ -330,9 +330,7 @@ def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str
     sizes = {one: measure_folder(one) for one in found}
     gone: list[str] = []
     for one in found:
-        if sum(sizes.values()) <= most:
-            break
-        if _put_aside(store, one, environ):
+        if sum(sizes.values()) > most and _put_aside(store, one, environ):
             _remove_if_possible([one.with_name(one.name + _GONE)])
             del sizes[one]
             gone.append(one.name)
@@ -366,13 +364,13 @@ def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
     except RunnerError:
         return False
     try:
-        if not (build.is_over and _is_kept(store, build, folder / _CLONE, environ)):
-            return False
-        folder.rename(f"{folder}{_GONE}")
+        may_go = build.is_over and _is_kept(store, build, folder / _CLONE, environ)
+        if may_go:
+            folder.rename(f"{folder}{_GONE}")
     except (RunnerError, OSError):
         return False
     else:
-        return True
+        return may_go
     finally:
         lock.release()
 
