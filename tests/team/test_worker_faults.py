@@ -3,7 +3,6 @@
 import dataclasses
 import fcntl
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -14,6 +13,7 @@ import pytest
 from crew import a_step, wait_until
 from store_build import new_database
 
+from runner import effects
 from runner.config.settings import Settings
 from runner.errors import ExitCode, RunnerError
 from runner.journal.codec import encode
@@ -290,7 +290,7 @@ def test_a_build_without_a_plan_yet_is_tried_again(left):
 def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(crew, left, monkeypatch):
     left.clone.journal.unlink()
     finish_build(crew.store, left.mine, "COMPLETED", "")
-    remove = shutil.rmtree
+    remove = effects.remove_tree
     again = dataclasses.replace(left.clone)
 
     def go_on_meanwhile(folder, **more):
@@ -300,7 +300,7 @@ def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(crew, 
             again.prepare(lambda: None)
         remove(folder, **more)
 
-    monkeypatch.setattr("runner.team.build_clone.shutil.rmtree", go_on_meanwhile)
+    monkeypatch.setattr(effects, "remove_tree", go_on_meanwhile)
     assert trim_clones(crew.store, left.clone.home, 0, os.environ) == [left.mine.id]
     assert (again.place / ".git/HEAD").is_file()
     again.close()
