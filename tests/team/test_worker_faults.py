@@ -3,6 +3,7 @@
 import dataclasses
 import fcntl
 import os
+import shutil
 import subprocess
 import threading
 import time
