@@ -31,6 +31,14 @@ def test_a_second_look_reads_no_file_and_says_the_same(tmp_path):
     assert asked(files, tmp_path) == (found, importers, [])
 
 
+def test_a_name_that_is_no_utf_8_is_remembered_as_any_other(tmp_path):
+    files = many()
+    files.texts["src/caf\udce9.py"] = "import m3\ndef g(): ...\n"
+    found, importers, _ = asked(files, tmp_path)
+    assert importers == ("src/caf\udce9.py", "src/m2.py")
+    assert asked(files, tmp_path) == (found, importers, [])
+
+
 def test_only_what_changed_is_read_again(tmp_path):
     files = many()
     asked(files, tmp_path)

@@ -31,6 +31,17 @@ def test_what_a_proof_executed_is_found_by_file_and_by_contract(tmp_path):
         assert kept.at("src/b.py") == kept.of("TASK-001", "TC-002") == ()
 
 
+def test_a_file_whose_name_is_no_utf_8_is_kept_and_found(tmp_path):
+    odd = Observed("TC-001", "", "src/caf\udce9 \u00e9.py", "sha256:1", "1")
+    with Store(tmp_path) as store:
+        Observations(store).keep("TASK-001", [odd])
+    with Store(tmp_path) as store:
+        kept = Observations(store)
+        assert [seen.row for seen in kept.at(odd.path)] == [odd]
+        assert kept.of("TASK-001", "TC-001") == (odd,)
+        assert kept.at("src/caf.py") == ()
+
+
 def test_a_new_proof_replaces_the_old_one_and_a_part_of_it_only_a_part():
     kept = Observations(Store(None))
     other = Observed("TC-002", "", "src/b.py", "sha256:2", "1")
