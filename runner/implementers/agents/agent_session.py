@@ -54,6 +54,8 @@ else:
 
 _ENV = "/usr/bin/env"
 _MINUTE = 60.0
+_HEARD = 128 << 20
+"""Of what an agent prints half of this is heard while it works: tool results, above all."""
 _LONGEST_SUMMARY = 200
 _STILL = "still running"
 _OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
@@ -282,8 +284,10 @@ class _SessionContext:
         )
 
     def _limits(self) -> Limits:
-        """The bench's, and no longer than the attempt may still take."""
+        """The bench's, heard further, and no longer than the attempt may still take."""
         limits, minutes = self.bench.limits, self.bench.left.minutes
+        # Its budget is counted by its log, of which only the first half is there while it works.
+        limits = replace(limits, output=max(limits.output, _HEARD))
         if minutes is None:
             return limits
         longest = max(1.0, minutes * _MINUTE)

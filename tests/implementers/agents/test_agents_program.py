@@ -234,6 +234,13 @@ def test_a_budget_ends_it_from_outside(office, left, step, words):
     assert messages(said) == [f"agent was ended: the budget has no more than {words}"]
 
 
+def test_a_budget_is_counted_behind_megabytes_of_what_it_prints(office):
+    much = "head -c 12000000 /dev/zero | tr '\\0' x; echo"
+    office.script([{"run": much}, {"use": 5000}, {"wait": 30}])
+    said = office.implement(left=Allowance(tokens=1000))
+    assert messages(said) == ["agent was ended: the budget has no more than 1000 tokens"]
+
+
 def test_silence_and_time_are_bounded(office):
     office.script([{"wait": 30}])
     said = office.implement(limits=Limits(soft=5, idle=0.4, hard=60))
