@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from threading import Timer
 
 from workplace import NO_PROOF, a_task
 
@@ -101,6 +102,29 @@ def test_the_plan_that_vanishes_meanwhile_is_a_conflict_and_the_next_run_goes_on
     (workplace.home / "plan").rename(plan)
     again = workplace.run()
     assert again.code == 0, again.said
+    assert workplace.landings == ["TASK-001", "TASK-002"]
+
+
+def test_an_editor_that_saves_by_two_renames_ends_no_run(workplace):
+    """As Vim does by its 'backupcopy': the file goes aside, and a new one is written."""
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt"),
+        a_task("TASK-002", needs=["TASK-001"], outputs=["b.txt"], command="echo b > b.txt"),
+    )
+    plan, aside = workplace.root / "TASK-GRAPH.md", workplace.home / "plan~"
+    from runner import effects
+
+    def saved(kind, target):
+        if kind == "scratch" and plan.exists():
+            plan.rename(aside)
+            Timer(0.3, lambda: aside.rename(plan)).start()
+
+    effects.watch(saved)
+    try:
+        ended = workplace.run()
+    finally:
+        effects.unwatch(saved)
+    assert ended.code == 0, ended.said
     assert workplace.landings == ["TASK-001", "TASK-002"]
 
 

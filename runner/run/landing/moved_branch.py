@@ -112,14 +112,14 @@ class PlanConflict:
         # Before it is read: a save in between has another stamp, and is seen by the next look.
         try:
             now = self.path.stat()
-        except OSError:  # whoever writes statuses says so
+            # With the inode: editors save by a rename, which shows even where time and size are
+            # the same.
+            seen = (now.st_mtime_ns, now.st_size, now.st_ino)
+            if seen == self._seen:
+                return
+            text = self.path.read_bytes()
+        except OSError:  # whoever writes statuses says so; some editors save by two renames
             return
-        # With the inode: editors save by a rename, which shows even where time and size are the
-        # same.
-        seen = (now.st_mtime_ns, now.st_size, now.st_ino)
-        if seen == self._seen:
-            return
-        text = self.path.read_bytes()
         self._tasks, self._asked, self._seen = {}, {}, seen
         if not self.is_ours(text):
             self.note(PlanUpdated(digest_of(text)))

@@ -6,7 +6,8 @@ only while it takes a small share of the run's time.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -172,6 +173,8 @@ _REMEMBERED = 4
 """Texts of the plan whose spans are kept: the committed one, the one on disk, and their edits."""
 TRIES = 20
 """How often a save by a person just before our own may make us begin again."""
+_PAUSE = 0.05
+"""Seconds between two looks for a plan that is not there, of as many."""
 
 
 class StatusWriter:
@@ -259,15 +262,17 @@ class StatusWriter:
         )
 
     def _read(self) -> bytes:
-        try:
-            return self._path.read_bytes()
-        except FileNotFoundError:
-            raise RunnerError(
-                f"{self._path.name} is gone",
-                where=str(self._path),
-                hint="bring it back, then run again; the journal is whole",
-                code=ExitCode.CONFLICT,
-            ) from None
+        # Editors that save by two renames (Vim's 'backupcopy') leave no file for a moment.
+        for _ in range(TRIES):
+            with suppress(FileNotFoundError):
+                return self._path.read_bytes()
+            time.sleep(_PAUSE)
+        raise RunnerError(
+            f"{self._path.name} is gone",
+            where=str(self._path),
+            hint="bring it back, then run again; the journal is whole",
+            code=ExitCode.CONFLICT,
+        )
 
 
 def _mode(path: Path) -> int:
