@@ -328,6 +328,8 @@ class _Beside:
     name: str
     bridge: Bridge
     ended: threading.Event = field(default_factory=threading.Event)
+    is_over: bool = False
+    """Whether that bridge has served, and another one is made for the next time."""
 
     @property
     def is_once(self) -> bool:
@@ -335,21 +337,30 @@ class _Beside:
         return self.worker.asked.once or self.worker.asked.until_idle
 
     def go(self) -> None:
-        """Serve until the worker ends."""
+        """Serve until the worker ends, whatever keeps one round or another from being made."""
         said = ""
         while True:
-            try:
-                self.bridge.serve(follow=not self.is_once)
-                pause = EVERY
-            except RunnerError as error:
-                told = format_error(error).removeprefix("runner: ")
-                if told != said:
-                    self.worker.tell(told)
-                said, held = told, error.code is ExitCode.CONFLICT
-                pause = self.worker.settings.lease_seconds if held else EVERY
+            told, pause = self._serve()
+            if told and told != said:
+                self.worker.tell(told)
+            said = told or said
             if self.is_once or self.ended.wait(pause):
                 return
-            self.bridge = open_bridge(self.worker, self.name)
+
+    def _serve(self) -> tuple[str, float]:
+        """Serve as long as nothing is in the way; what was, and seconds until the next try."""
+        try:
+            if self.is_over:
+                self.bridge = open_bridge(self.worker, self.name)
+            self.is_over = True
+            self.bridge.serve(follow=not self.is_once)
+        except RunnerError as error:
+            held = error.code is ExitCode.CONFLICT
+            pause = self.worker.settings.lease_seconds if held else EVERY
+            return format_error(error).removeprefix("runner: "), pause
+        except OSError as error:  # a full disk, say, which may have room again
+            return f"the bridge of {self.name} is tried again: {error.strerror or error}", EVERY
+        return "", EVERY
 
     def wait_for(self, thread: threading.Thread) -> None:
         """Have it end as the worker does: at once, or with its round."""

@@ -1,8 +1,10 @@
 """The bridge in a worker: what is done for an issue is a build of the team's queue."""
 
+import errno
 import os
 import random
 import signal
+import threading
 import time
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from store_build import a_store
 from test_bridge_kills import Kills
 
 from runner.app.observer import Silent
+from runner.bridge import team_turn
 from runner.bridge.issue_clone import find_journal
 from runner.bridge.issue_desk import EndedBuildError, TurnError
 from runner.bridge.team_turn import QueuedClone, TeamTurn
@@ -299,6 +302,46 @@ class Team:
     @property
     def row(self):
         return list_builds(self.store, every=True)[0]
+
+
+class ABridge:
+    """Ends its first rounds by what a disk or a store says."""
+
+    def __init__(self, serves):
+        self.serves, self.over = serves, threading.Event()
+
+    def serve(self, *, follow):
+        assert follow
+        if trouble := self.serves.pop(0):
+            raise trouble
+        self.over.wait(30)
+
+
+def test_neither_a_full_disk_nor_a_store_that_is_away_ends_the_bridge_beside_a_worker(monkeypatch):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    serves, opens, told = [full, None], [RunnerError("the store does not answer"), None], []
+
+    def open_one(_worker, _name):
+        if trouble := opens.pop(0):
+            raise trouble
+        return ABridge(serves)
+
+    monkeypatch.setattr(team_turn, "EVERY", 0.01)
+    monkeypatch.setattr(team_turn, "open_bridge", open_one)
+    asked = SimpleNamespace(once=False, until_idle=False)
+    over = threading.Event()
+    worker = SimpleNamespace(asked=asked, over=over, settings=Settings(), tell=told.append)
+    beside = team_turn._Beside(worker, "acme/shop", ABridge(serves))
+    thread = threading.Thread(target=beside.go)
+    thread.start()
+    end = time.monotonic() + 60
+    while serves and time.monotonic() < end:
+        time.sleep(0.01)
+    beside.wait_for(thread)
+    assert told == [
+        "the bridge of acme/shop is tried again: No space left on device",
+        "the store does not answer",
+    ]
 
 
 @pytest.fixture
