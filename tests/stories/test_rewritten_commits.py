@@ -173,3 +173,24 @@ def test_a_check_that_somebody_wrote_down_by_hand_is_nobodys_proof(workplace, cl
     workplace.write({"one.txt": "good, and mine\n"})
     workplace.git("commit", "-q", "-a", "--amend", "--no-edit")
     assert unverified(cloned(workplace, "other")) == {"TASK-001", "TASK-003"}
+
+
+def test_a_landing_that_was_cut_off_and_rebased_is_its_own_files_alone(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    workplace.plan(ONE)
+    base = workplace.head
+    assert workplace.run().code == 0
+    own = landing(workplace)
+    journal = workplace.root / "artifacts/build/journal.jsonl"
+    lines = journal.read_text().splitlines(keepends=True)
+    begun = next(n for n, line in enumerate(lines) if '"type":"task.landing"' in line)
+    workplace.git("reset", "-q", "--hard", base)
+    journal.write_text("".join(lines[: begun + 1]))  # as a kill behind the branch's move leaves it
+    workplace.write({"theirs.txt": "of a person\n"})
+    workplace.git("add", "theirs.txt")
+    workplace.git("commit", "-q", "-m", "theirs")
+    workplace.git("cherry-pick", own)
+    assert workplace.run().code == 0
+    (landed,) = workplace.happened("task.landed")
+    assert landed["paths"] == ["one.txt"]
+    assert landed["commit"] == landing(workplace) != own

@@ -292,6 +292,8 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
     changes = changes_between(repository, event.parent or None, commit)
     made = Made(commit, event.tree, event.parent or None)
     own = note_members(repository, lander.ledger, commit, event.parent)
+    if own is None and commit != event.commit:
+        own = _paths(repository, commit)  # others' commits may stand between it and that parent now
     return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
 
 
