@@ -135,7 +135,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
 
 
-def adopted() -> list[int]:
+def find_adopted() -> list[int]:
     """Processes that came to this one when their parents ended, among what it started itself.
 
     Linux gives an orphan to the first thread of its reaper that lives (kernel/exit.c,

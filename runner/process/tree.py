@@ -259,7 +259,7 @@ def _orphans() -> list[Process]:
     """
     own = os.getsid(0)
     found = []
-    for pid in platform.adopted():
+    for pid in platform.find_adopted():
         # Only a look, never waitpid(-1): that would fetch children of other threads, whose exit
         # codes are then lost to them.
         child = None if pid in _running else process(pid)

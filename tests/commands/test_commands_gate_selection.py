@@ -222,7 +222,7 @@ def test_a_script_that_is_made_to_take_long_runs_whole_at_once(scripts):
     paths = tuple(f"{'a/' * 20}{'a' * 60}{n}" for n in range(200))
     start = process_time()
     assert read_script("mocha", paths, {"package.json": package}.get) is None
-    assert process_time() - start < 2
+    assert process_time() - start < 10  # it took minutes; lines are counted here, too
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

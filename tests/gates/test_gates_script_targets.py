@@ -95,7 +95,7 @@ def test_scripts_that_call_each_other_again_and_again_are_read_once(tool):
     start = process_time()
     found = [name for (_, name), _ in script_targets.behind(f"{tool} s0", files.get)]
     assert script_targets.only_looks(a_check(f"{tool} s0"), files.get)
-    assert process_time() - start < 2
+    assert process_time() - start < 8
     assert found == list(calls)
 
 

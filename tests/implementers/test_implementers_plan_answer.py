@@ -98,7 +98,7 @@ def test_who_repeats_the_question_tells_no_plan():
 def test_a_message_of_fences_is_read_in_linear_time(lines):
     began = time.thread_time()
     assert plan_in(lines * 25_000) is None
-    assert time.thread_time() - began < 3
+    assert time.thread_time() - began < 8
 
 
 def test_a_fence_that_is_never_closed_hides_none_that_is():

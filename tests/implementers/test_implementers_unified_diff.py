@@ -157,4 +157,4 @@ def test_many_lines_that_are_the_same_are_looked_for_in_linear_time():
         apply_patch(b"\n" * 80_000, b"@@ -1,40001 +1 @@\n" + removed + b"-x\n+y\n", "a")
     with pytest.raises(DoesNotApplyError, match=r"several places \(lines 1, 2, 3, 4, 5\)"):
         apply_patch(b"\n" * 80_000, b"@@ -90000,40000 +1 @@\n" + removed + b"+y\n", "a")
-    assert time.thread_time() - began < 1.5
+    assert time.thread_time() - began < 8

@@ -102,12 +102,12 @@ def test_a_kept_connection_that_says_nothing_is_left_once_and_not_asked_again():
 
         thread = threading.Thread(target=answer_the_first)
         thread.start()
-        poster = Poster(f"http://127.0.0.1:{server.getsockname()[1]}/", 0.5)
+        poster = Poster(f"http://127.0.0.1:{server.getsockname()[1]}/", 2.0)
         poster.post(b"{}", {})
         began = time.monotonic()
         with pytest.raises(DoorAwayError, match="no answer"):
             poster.post(b"{}", {})
-        assert time.monotonic() - began < 0.9
+        assert time.monotonic() - began < 3.7
         over.set()
         thread.join(5)
 

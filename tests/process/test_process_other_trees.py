@@ -177,7 +177,7 @@ def test_a_clones_own_files_are_read_in_linear_time(tmp_path, home, name):
     (shown / name).write_text("\n" * 16_000 + "x\n")
     began = time.thread_time()
     assert hidden_from(shown, home) == {str(other)}
-    assert time.thread_time() - began < 2
+    assert time.thread_time() - began < 8
 
 
 def test_what_no_path_can_be_in_a_clones_files_is_passed_over(tmp_path, home):

@@ -187,4 +187,4 @@ def test_a_message_of_trailers_is_read_in_linear_time(line):
     began = time.thread_time()
     told = parse_message("s\n\nTask: x\n" + line * 60_000).trailers["Task"]
     assert len(told) == (60_001 if line.startswith("Task") else 1)
-    assert time.thread_time() - began < 2
+    assert time.thread_time() - began < 8

@@ -56,4 +56,5 @@ def test_a_wish_on_bookings_becomes_a_service_that_is_proven(workplace, tmp_path
     assert ended.code == 0, ended.said
     tasks = workplace.runner("list", "--json").document["tasks"]
     assert {one["id"]: one["grade"] for one in tasks} == dict.fromkeys(files, "proven")
-    assert workplace.landings == list(files)
+    # those that wait for the same one land in any order
+    assert sorted(workplace.landings) == list(files)

@@ -36,7 +36,7 @@ def test_toml_of_others_that_is_none_or_costs_much_is_a_value_error_at_once(text
     start = process_time()
     with pytest.raises(ValueError, match=r"\(at "):
         parse_toml(text)
-    assert process_time() - start < 2
+    assert process_time() - start < 8
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_looking_for_a_long_key_takes_no_time_itself():
     for text in ('"\\"' * 100_000 + "." * 301, "a" * 300_000 + "." * 301):
         with pytest.raises(ValueError, match=r"\(at "):
             parse_toml(text)
-    assert process_time() - start < 2
+    assert process_time() - start < 8
