@@ -97,6 +97,9 @@ class Receiver:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
+                if len(body) < int(self.headers["content-length"] or 0):
+                    self.close_connection = True  # who sent it was killed: it is no event
+                    return
                 receiver.taken.append((self.path, dict(self.headers), body))
                 answers = receiver.answers
                 receiver.answer(self, answers.pop(0) if len(answers) > 1 else answers[0], body)

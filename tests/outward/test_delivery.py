@@ -1,6 +1,7 @@
 """Events go out at least once, in order, whatever the receiver does and whoever is killed."""
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -363,6 +364,16 @@ def test_a_repository_cannot_say_where_events_go(ground, receiver):
     assert "nobody is to be told" in ground.runner("events", "--deliver").err
 
 
+@contextlib.contextmanager
+def ending(words, ground, environ):
+    """A process that ends with the test, also where that fails."""
+    with subprocess.Popen(words, cwd=ground.root, env=environ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_one_that_follows_is_killed_at_any_instant_and_nothing_is_lost(ground, receiver):
     settle(ground, f'webhook = "{receiver.address}"\nwebhook_key_env = "HOOK"\n')
     path, records = ground.root / JOURNAL, []
@@ -370,10 +381,10 @@ def test_one_that_follows_is_killed_at_any_instant_and_nothing_is_lost(ground, r
     environ = {**os.environ, "HOOK": KEY.hex()}
     for turn in range(3):
         records += write_journal(path, 150, first=1 + 150 * turn)
-        with subprocess.Popen(words, cwd=ground.root, env=environ) as process:
+        with ending(words, ground, environ) as process:
             wait_for(lambda turn=turn: len(set(receiver.keys)) > 150 * turn + 40 * turn)
             process.send_signal(signal.SIGKILL)
-    with subprocess.Popen(words, cwd=ground.root, env=environ) as process:
+    with ending(words, ground, environ) as process:
         wait_for(lambda: len(set(receiver.keys)) == 450)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
