@@ -6,6 +6,7 @@ By the XDG Base Directory Specification: a relative value of a variable is ignor
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,14 @@ def repository_key(root: Path) -> str:
     digest = hashlib.sha256(bytes(real)).hexdigest()[:16]
     readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in real.name)[:32]
     return f"{readable.strip('-') or 'root'}-{digest}"
+
+
+def expand_home(path: str) -> Path:
+    """What a setting or an option calls `~/…`; the name as it stands where nobody has that home.
+
+    `Path.expanduser` raises RuntimeError there.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - see above
 
 
 def _home(environ: Mapping[str, str]) -> Path:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from runner.config.paths import expand_home
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -22,6 +22,7 @@ from runner.text.wording import abridge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
     from threading import Event
 
     from runner.config.settings import Settings
@@ -314,7 +315,7 @@ def _others(bench: GateContext) -> tuple[str, ...]:
     """Work trees of other repositories that the sandbox hid."""
     environ = bench.environment
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
-    read = tuple(Path(path).expanduser() for path in bench.settings.sandbox_read)
+    read = tuple(map(expand_home, bench.settings.sandbox_read))
     return other_trees.other_trees(str(bench.place.shown), where, read)
 
 

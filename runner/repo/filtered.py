@@ -6,6 +6,8 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from runner.config.paths import expand_home
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -26,7 +28,7 @@ def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ..
 def _find_places(repository: Repository, paths: Sequence[str]) -> Iterator[Path]:
     """Where git looks for attributes of these paths (gitattributes(5), DESCRIPTION)."""
     folders, named = repository.folders, repository.configuration().value("core.attributesfile")
-    own = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git/attributes"
-    yield from (folders.common / "info/attributes", Path(named or own).expanduser(), _OF_ALL)
+    own = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/attributes"
+    yield from (folders.common / "info/attributes", expand_home(named or own), _OF_ALL)
     above = (PurePosixPath(repository.prefix.whole(path)).parents for path in paths)
     yield from {folders.top / folder / _NAME: None for each in above for folder in each}

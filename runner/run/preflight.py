@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.gates.contracts.entries import find_missing_tools
@@ -24,6 +24,7 @@ from runner.writes.project_compile import find_missing_compiler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -137,7 +138,7 @@ def _of_its_agent(
         return None
     if unable := chosen.lacks_program(environ, root):  # before a sandbox is tried out
         return unable
-    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    read = tuple(map(expand_home, settings.sandbox_read))
     try:
         sandbox = choose_sandbox(settings.sandbox, read)
     except RunnerError as error:

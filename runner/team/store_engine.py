@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Float, event, inspect, literal_column, text
 
 from runner import effects
+from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.platform import file_system_of
@@ -59,7 +60,7 @@ def find_address(places_state: Path, said: str) -> str:
     if not said:
         return f"sqlite:///{places_state / 'team' / 'store.sqlite'}"
     if "://" not in said:
-        return f"sqlite:///{Path(said).expanduser().absolute()}"
+        return f"sqlite:///{expand_home(said).absolute()}"
     kind, _, rest = said.partition("://")
     if kind in ("postgresql", "postgres", "postgresql+psycopg"):
         return f"postgresql+psycopg://{rest}"

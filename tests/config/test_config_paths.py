@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from runner.config.paths import Places
+from runner.config.paths import Places, expand_home
 
 
 def test_folders_are_those_of_the_xdg_specification():
@@ -25,3 +25,9 @@ def test_a_repository_has_one_folder_however_it_is_reached(tmp_path):
     assert places.repository_cache(tmp_path / "link") == places.repository_cache(real)
     assert places.repository_cache(real) != places.repository_cache(other)
     assert places.repository_cache(real).name.startswith("my-repo-")
+
+
+def test_a_home_that_nobody_has_is_a_name_like_any_other(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert expand_home("~/data") == Path("/home/ada/data")
+    assert expand_home("~nobody-is-called-so/data") == Path("~nobody-is-called-so/data")

@@ -176,6 +176,14 @@ def test_a_filter_is_heard_of_wherever_git_reads_of_it(tmp_path, monkeypatch, pl
         assert find_filtered(repo, ["a.txt", "assets/deep/a.bin"]) == ("assets/deep/a.bin",)
 
 
+def test_attributes_in_the_home_of_nobody_are_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    top = a_repository(tmp_path / "top", {"a.txt": "1"})
+    git(top, "config", "core.attributesFile", "~nobody-is-called-so/attributes")
+    with Repository.open(top) as repo:
+        assert find_filtered(repo, ["a.txt"]) == ()
+
+
 def test_where_nothing_speaks_of_attributes_no_git_is_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     top = a_repository(tmp_path / "top", {"other/.gitattributes": "* filter=other\n"})

@@ -5,11 +5,11 @@ The latter is asked without a run: nothing is locked or written.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.config.paths import expand_home
 from runner.lazy_module import lazy_module
 from runner.plan.patterns import PatternIndex
 from runner.process.sandbox import choose_sandbox
@@ -21,6 +21,8 @@ from runner.run.preparation import Preparation
 from runner.secrets.allowlist import FILE_NAME, read_allow_list
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from runner.config.settings import Settings
     from runner.history import recorded_changes
     from runner.journal.state import RunState
@@ -35,7 +37,7 @@ else:
 
 def sandbox_of(settings: Settings) -> Sandbox:
     """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
-    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    read = tuple(map(expand_home, settings.sandbox_read))
     return choose_sandbox(settings.sandbox, read)
 
 

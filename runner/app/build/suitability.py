@@ -6,11 +6,11 @@ shown, and a person says yes.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_parts import sandbox_of
 from runner.app.build.run_status import find_missing
+from runner.config.paths import expand_home
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.acp import is_acp
@@ -121,7 +121,7 @@ def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
     line = f"commands run with your own rights, no sandbox{why}"
     if project.settings.sandbox == "none":
         return (line,)
-    read = tuple(Path(path).expanduser() for path in project.settings.sandbox_read)
+    read = tuple(map(expand_home, project.settings.sandbox_read))
     gaps = "; ".join(landlock_gaps(read))
     second = (f"landlock would enclose them, but: {gaps}",) if gaps else ()
     return (line, f"to enclose them: {explain_opening()}", *second)

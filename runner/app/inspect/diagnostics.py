@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.build.suitability import find_unheld_bounds
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.app.inspect.requirements import plan_signs
+from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.config.trust import Trust
 from runner.errors import RunnerError
@@ -30,6 +30,7 @@ from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from runner.app.inspect import lease_use
 else:
@@ -83,7 +84,7 @@ def _machine(start: Path, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 def _sandbox(project: Project) -> Iterator[Diagnostic]:
     settings = project.settings
-    read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+    read = tuple(map(expand_home, settings.sandbox_read))
     try:
         found = choose_sandbox(settings.sandbox, read)
     except RunnerError as error:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ipaddress
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.config.paths import expand_home
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -20,6 +20,7 @@ from runner.model import Finding, Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -89,7 +90,7 @@ def scheduler_of(executor: str) -> Address | None:
         hint = f"say how: dask:tcp://{named} or dask:tls://{named}"
         raise RunnerError(f"{named} is no whole address", where="executor", hint=hint)
     if found is None and "://" not in named:
-        found = _in_file(Path(named).expanduser())
+        found = _in_file(expand_home(named))
     if found is None:
         raise RunnerError(f"{named} is no address of a scheduler", where="executor", hint=HINT)
     return found

@@ -7,11 +7,10 @@ import threading
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.paths import Places
+from runner.config.paths import Places, expand_home
 from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.process.base import Place, command_environment
@@ -29,6 +28,7 @@ from runner.text.wording import attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from runner.config.settings import Settings
     from runner.repo.pool import Slot
@@ -82,7 +82,7 @@ class RemoteSlot:
         self.scratch.stopped = LastLook(crew, self.slot.number)
         box = self.slot.folder / "box"
         effects.make_folder(box / "tmp")
-        read = tuple(Path(path).expanduser() for path in settings.sandbox_read)
+        read = tuple(map(expand_home, settings.sandbox_read))
         return WorkerContext(
             scratch=self.scratch,
             place=Place(
