@@ -185,8 +185,7 @@ def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], S
     if plain.task is not None:
         one = plain.task
         named, more = (one.id, one.title, line), (one.type, one.depends_on, one.outputs)
-        span = StatusSpan(*one.value)
-        tasks = (OutlineTask(*named, one.status, one.note, *more, span, digests),)
+        tasks = (OutlineTask(*named, one.status, one.note, *more, one.value, digests),)
     return Found(None, start, plain.end, line, plain.lines, plain.level, plain.title, tasks)
 
 

@@ -37,7 +37,7 @@ _BELOW = regex(
     r"|(?P<lines>(?:[^\n]+(?:\n|\Z))+)"
 )
 """Empty lines, a fence, or the lines of a paragraph or list."""
-_TEST = regex(r"(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: (?P<command>`.*`)")
+_TEST = regex(r"(?:(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: )?(?P<command>`.*`)")
 
 
 def read_plain(data: bytes, found: Found) -> Section | None:
@@ -130,11 +130,14 @@ def _sentences(said: str) -> Iterator[str]:
 
 
 def _tests(said: str, line: int) -> Iterator[TestContract]:
+    number = 0
     for at, text in enumerate(said.split("\n"), line):
         match = _TEST.fullmatch(text.removeprefix("  - ").strip())
         if match is not None:
+            number += 1
             level = Level(match["level"] or "unit")
-            yield TestContract(match["id"], level, literal(match["command"]), at)
+            id_ = match["id"] or f"TC-{number:03}"
+            yield TestContract(id_, level, literal(match["command"]), at)
 
 
 # --- prose and fences -----------------------------------------------------------------

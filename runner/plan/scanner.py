@@ -14,15 +14,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
+from runner.model import Status
 from runner.plan.field_names import key_of
 from runner.plan.inline import plain
-from runner.plan.status import ODD_VALUE, read_status
+from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import LONGEST_TITLE, TitleMarks, heading_of, nearly_named, title_marks
 
 if TYPE_CHECKING:
     import re
-
-    from runner.model import Status
 
 # Possessive repeats throughout: time stays linear, whatever the bytes are.
 _TEXT = rb"[^\x00-\x1f\x7f]"
@@ -89,7 +88,7 @@ _FORMS = {
     "outputs": _entries(_PATHS),
     "inputs": _entries(_PATHS),
     "acceptance": _entries(rb"(?:\[[ xX]\] )?(?:[A-Za-z]|`[^`])[^\n]*"),
-    "test_contracts": _entries(rb"TC-\d+(?: \((?:unit|integration|e2e)\))?: " + _CODE),
+    "test_contracts": _entries(rb"(?:TC-\d+(?: \((?:unit|integration|e2e)\))?: )?" + _CODE),
     "contracts": _entries(
         rb"(?:openapi|schema): `[^`\s;,]+`(?: (?:= ?|app=)`[^`\s;,]+`)?|command: " + _CODE
     ),
@@ -104,13 +103,18 @@ _FORMS = {
     "stack": _single(_WORDS),
     "patterns": _single(_WORDS),
     "network": _single(rb"yes|no|loopback|registries"),
-    "requires": _single(rb"tool [\w-]+(?:, tool [\w-]+)*"),
+    "requires": _single(rb"(?:tool|secret) [\w-]+(?:, (?:tool|secret) [\w-]+)*"),
+    "red_first": _single(rb"yes|no"),
+    "review": _single(rb"prompt|auto|off"),
+    "timeout": _single(rb"[1-9]\d{0,3}+ (?:seconds?|minutes?|hours?)"),
+    "changes_tests": _entries(_PATHS),
+    "no_proof": _single(b"none \xe2\x80\x94 [A-Za-z][^\n]*"),
 }
 """Of each field the forms that are certainly right."""
 
 
 class PlainTask(NamedTuple):
-    """A task; `value` are the bytes of its status in the file."""
+    """A task; `value` are the bytes of its status in the file, or the place of a missing one."""
 
     id: str
     title: str
@@ -119,7 +123,7 @@ class PlainTask(NamedTuple):
     type: str
     depends_on: tuple[str, ...]
     outputs: tuple[str, ...]
-    value: tuple[int, int]
+    value: StatusSpan
 
 
 class Scanned(NamedTuple):
@@ -151,8 +155,8 @@ class TaskLines(NamedTuple):
     level: int
     fields: dict[str, bytes]
     """By key, in their order: the text behind the colon, LF, and the items below."""
-    value: tuple[int, int]
-    """The bytes of the status."""
+    value: StatusSpan | None
+    """The bytes of the status; None where none is written."""
     first: int
     """Byte of the first field, after the empty lines below the heading."""
     below: int
@@ -168,7 +172,8 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
     if lines is None:
         return None
     fields = lines.fields
-    status = _status(data[slice(*lines.value)])
+    value = lines.value
+    status = _status(data[value.start : value.end]) if value else (Status.PENDING, "")
     outputs = paths_in(fields.get("outputs", b""))
     if status is None or outputs is None or paths_in(fields.get("inputs", b"")) is None:
         return None
@@ -180,9 +185,14 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
         "" if kind in _NONE else kind.decode().casefold(),
         needs_in(fields.get("depends_on", b"\n")),
         outputs,
-        lines.value,
+        value or _before_fields(lines.first),
     )
     return Scanned(lines.end, _lines(data, start, lines.end), lines.level, "", task)
+
+
+def _before_fields(first: int) -> StatusSpan:
+    """Where a missing status goes: an item before the field that begins at a byte."""
+    return StatusSpan(first, first, "- Status: ", "\n")
 
 
 def task_lines(data: bytes, start: int) -> TaskLines | None:
@@ -192,7 +202,7 @@ def task_lines(data: bytes, start: int) -> TaskLines | None:
         return None
     level, at = len(head["level"]), head.end()
     fields: dict[str, bytes] = {}
-    value = (0, 0)
+    value: StatusSpan | None = None
     while match := _FIELD.match(data, at):
         name, first, below = match.groups()
         key = _key_of(name)
@@ -202,10 +212,10 @@ def task_lines(data: bytes, start: int) -> TaskLines | None:
             return None
         fields[key] = said
         if key == "status":
-            value = match.span(2)
+            value = StatusSpan(*match.span(2))
         at = match.end()
     end = _end(data, at, level)
-    if end is None or not value[0] or not _is_printable(data[start:end]):
+    if end is None or not fields or not _is_printable(data[start:end]):
         return None
     title = _title(head["title"])
     if title is None or title_marks(title) != TitleMarks():
