@@ -103,7 +103,7 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     _put(f"{git}/config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
     _put(f"{git}/HEAD", raw(head) + b"\n")
     _put(f"{git}/info/attributes", _ATTRIBUTES.encode())
-    _put(f"{git}/info/exclude", _exclude_lines(lender, shares))
+    _put(f"{git}/info/exclude", exclude_lines(lender, shares))
     _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
         # Without the list git follows parents that are not there, and calls the repository broken
@@ -130,7 +130,8 @@ def lend(
     os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
-def _exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:
+def exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:
+    """What a borrowing folder ignores beside the rules of its tree, as `info/exclude`."""
     # no slash at the end: a share may be a link or a mount point as well as a folder
     bound = [f"/{_escape(lender.prefix.whole(share).strip('/'))}" for share in shares]
     return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"

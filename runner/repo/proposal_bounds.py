@@ -11,16 +11,16 @@ from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.model import Action
+from runner.model import Action, Change, digest_of
 from runner.repo.git import SECONDS, text
 from runner.repo.tree_files import make_readable
+from runner.repo.trees import GITLINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.model import Change
     from runner.repo.git import Git
     from runner.repo.trees import Prefix
 
@@ -65,7 +65,12 @@ class Bounds:
 
         `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
-        paths = _find_differing(git, tree, inside, seconds)
+        return self.hold_paths(_find_differing(git, tree, inside, seconds), tree, inside)
+
+    def hold_paths(
+        self, paths: list[bytes], tree: Path, inside: Callable[[str], str]
+    ) -> list[bytes]:
+        """The same files; raises ProposalError for too much."""
         if len(paths) > self.files:
             raise ProposalError(
                 "",
@@ -133,6 +138,27 @@ def _size(path: bytes) -> int:
     except OSError:
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def find_left_over(git: Git, tree: Path, prefix: Prefix, refused: str) -> tuple[Change, ...]:
+    """What git refused to add, in these words of its own, as changes that no rule lets pass."""
+    others = git.run("ls-files", "-z", "--others", "--exclude-standard")
+    differing = git.run("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+    paths = {text(path) for path in (others + differing).split(b"\0") if path}
+    return tuple(_odd(tree, prefix, path, refused) for path in sorted(paths))
+
+
+def _odd(tree: Path, prefix: Prefix, path: str, refused: str) -> Change:
+    at = tree / path
+    if not os.path.lexists(at):
+        return Change(prefix.inside(path), Action.DELETE, 0, None, None)
+    mode = GITLINK if path.endswith("/") or at.is_dir() else at.lstat().st_mode
+    if stat.S_ISREG(mode):
+        if f"invalid path '{path}'" not in refused:  # no rule would stop it
+            raise ProposalError(path, f"git could not take up {path!a}", "run again")
+        mode = 0o100644
+    inside = prefix.inside(path.rstrip("/"))
+    return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")
 
 
 def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:

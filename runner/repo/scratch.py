@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.model import Action, Change, digest_of
-from runner.repo.alternates import lay_out, lend
+from runner.repo.alternates import exclude_lines, lay_out, lend
 from runner.repo.git import (
     Git,
     GitError,
@@ -27,7 +25,8 @@ from runner.repo.git import (
 from runner.repo.lock_files import UnusualError
 from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects, TreeMemory
-from runner.repo.proposal_bounds import Bounds, ProposalError, Spelling
+from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
+from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
     TICK,
     StatCache,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from runner.model import Change
     from runner.repo.alternates import Lender
 
 T = TypeVar("T")
@@ -88,8 +88,8 @@ class Scratch:
         self.gitlinks: dict[str, str] = {}
         """Submodules of the base by path, with their commits; none of them is carried."""
         self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
+        self._folders: set[bytes] = set()
         self._spelling = Spelling()
-        self._refused = ""  # what git said of what it could not hold
         self._commits: set[str] = set()
         self._signed: StatCache | None = None
         self._base_tree: str | None = None
@@ -99,6 +99,7 @@ class Scratch:
         self._git = replace(self._git, stopped=self._is_unwanted)
         self._reader = ObjectReader(self._git)
         self._objects = Objects(self._git_folder / "objects", lender.object_format, self._reader)
+        self._small = SmallTree(self.tree_folder, self._git_folder / "index", self._objects)
 
     @classmethod
     def open(cls, slot: Path, lender: Lender, *, shares: tuple[str, ...] = ()) -> Self:
@@ -111,7 +112,7 @@ class Scratch:
 
     def share(self, trees: TreeMemory) -> None:
         """Read no tree that another slot has read."""
-        self._objects = replace(self._objects, memory=trees)
+        self._objects = self._small.objects = replace(self._objects, memory=trees)
 
     def close(self) -> None:
         """End the process that reads objects; it is started again when it is needed."""
@@ -173,15 +174,24 @@ class Scratch:
         self._restate()
         objects = self._git_folder / "objects"
         sweep(objects, [b"info/alternates"], self._go_on)  # what was refused is not kept
-        sweep(self.tree_folder, self._paths_of_base(base), self._go_on)
-        git = self._on("index")
-        # looks at every file, and writes only those that are not what they should be
-        git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
-        self._leave_out_gitlinks(git)
+        bases, come = (self._listing[0], base), self._list_base(base)
+        self._folders = sweep(self.tree_folder, self._listing[1], self._go_on)
+        try:
+            self._small.restore(bases, come)
+        except (UnusualError, RunnerError):
+            self._checkout(base)
         self.project.mkdir(parents=True, exist_ok=True)
         self._lend_git(base)
         self.base = base
         self._base_tree = None
+
+    def _checkout(self, base: str | None) -> None:
+        """Look at every file, and write only those that are not what they should be."""
+        git = self._on("index")
+        git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
+        self._leave_out_gitlinks(git)
+        if not self.gitlinks:
+            self._small.learn(base, self._listing[1])
 
     def _restate(self) -> None:
         """Folders and settings as they must be, whatever was done to them."""
@@ -193,20 +203,21 @@ class Scratch:
         for lock in self._git_folder.glob("*.lock"):
             lock.unlink()
 
-    def _paths_of_base(self, base: str | None) -> frozenset[bytes]:
-        """Paths of the files that `base` holds; its gitlinks are remembered."""
+    def _list_base(self, base: str | None) -> dict[bytes, TreeEntry | None]:
+        """List the files that `base` holds, and its gitlinks; what differs from those before."""
         known, paths = self._listing
-        come, gone = set(), set()
+        come: dict[bytes, TreeEntry | None] = {}
         for path, was, now in self._objects.find_differing(known, base):
             if was is not None:
-                gone.add(path)
                 self.gitlinks.pop(text(path), None)
             if now is not None and now.mode == GITLINK:
                 self.gitlinks[text(path)] = now.sha
-            elif now is not None:
-                come.add(path)
-        self._listing = (base, (paths - gone) | come)
-        return self._listing[1]
+                now = None  # noqa: PLW2901 - no file of the listing
+            come[path] = now
+        if come:
+            paths = (paths - come.keys()) | {path for path in come if come[path]}
+        self._listing = (base, paths)
+        return come
 
     def _leave_out_gitlinks(self, git: Git) -> None:
         """Have git believe that repositories inside are as they should be: none is carried."""
@@ -237,6 +248,7 @@ class Scratch:
 
     def _move_aside(self) -> None:
         """Something resists: leave it, begin with new folders, remove the old where possible."""
+        self._small.forget()
         self._reader.close()
         for folder in (self.tree_folder, self._git_folder):
             if os.path.lexists(folder):
@@ -262,17 +274,21 @@ class Scratch:
         Raises ProposalError for more than the bounds allow, before anything is read, and
         StoppedError.
         """
-        git = self._stage()
         inside = self.lender.prefix.inside
+        with suppress(UnusualError):
+            exclude = exclude_lines(self.lender, self._shares)
+            found = self._small.find_differing(exclude)
+            return self._compare(self.bounds.hold_paths(found, self.tree_folder, inside))
+        git = self._stage()
         paths = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
         with suppress(UnusualError):
             return self._compare(paths)
-        self._refused = self._add_tree(git)
+        refused = self._add_tree(git)
         self._bring_gitlinks_back(git)
         base = self.base or EMPTY[self.lender.object_format]
         differing = diff_index(git, self.lender.prefix, base)
         tree = self._name_tree(differing)
-        odd = self._find_left_over(git) if self._refused else ()
+        odd = find_left_over(git, self.tree_folder, self.lender.prefix, refused) if refused else ()
         changes = [change_of(self._reader, at) for at in self._while_wanted(differing)]
         return Snapshot.of(tree, (*changes, *odd))
 
@@ -295,7 +311,10 @@ class Scratch:
 
     def _compare(self, paths: Sequence[bytes]) -> Snapshot:
         """The same of a few plain files that git named, without one. Raises UnusualError."""
-        if len(paths) > _FEW or self.gitlinks:
+        # `git ls-files` looks for files behind a folder that is a link now, `git add` does not.
+        top = os.fsencode(self.tree_folder)
+        linked = any(map(os.path.islink, (b"%b/%b" % (top, folder) for folder in self._folders)))
+        if len(paths) > _FEW or self.gitlinks or linked:
             raise UnusualError
         known, name = partial(self._objects.entry, self.base), partial(self._objects.name, "blob")
         wanted, prefix = self._while_wanted(paths), self.lender.prefix
@@ -351,28 +370,10 @@ class Scratch:
         }
         return self._objects.with_files(self.base, entries, written=False)
 
-    def _find_left_over(self, git: Git) -> tuple[Change, ...]:
-        """What git refused to add, as changes that no rule lets pass."""
-        others = git.run("ls-files", "-z", "--others", "--exclude-standard")
-        differing = git.run("diff-files", "-z", "--name-only", "--ignore-submodules=all")
-        paths = {text(path) for path in (others + differing).split(b"\0") if path}
-        return tuple(self._odd(path) for path in sorted(paths))
-
-    def _odd(self, path: str) -> Change:
-        at = self.tree_folder / path
-        if not os.path.lexists(at):
-            return Change(self.lender.prefix.inside(path), Action.DELETE, 0, None, None)
-        mode = GITLINK if path.endswith("/") or at.is_dir() else at.lstat().st_mode
-        if stat.S_ISREG(mode):
-            if f"invalid path '{path}'" not in self._refused:  # no rule would stop it
-                raise ProposalError(path, f"git could not take up {path!a}", "run again")
-            mode = 0o100644
-        inside = self.lender.prefix.inside(path.rstrip("/"))
-        return Change(inside, Action.CREATE, mode, None, digest_of(b""), b"")
-
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
         """New paths that a file system without case takes for another one, with that one."""
-        paths = self._paths_of_base(self.base)
+        self._list_base(self.base)
+        paths = self._listing[1]
         return self._spelling.find_clashes(tuple(changes), paths, self.lender.prefix)
 
     # --- into the tree ---

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from runner.repo.trees import Prefix
 
 
-def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> None:
+def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> set[bytes]:
     """Remove everything below `tree` that is not in `keep` or a folder above one of those.
 
-    Follows no link. `go_on` is called before each removal and may raise. Raises OSError where
-    something resists.
+    Follows no link; gives those folders. `go_on` is called before each removal and may raise.
+    Raises OSError where something resists.
     """
     folders = parents(keep)
     pending = [(os.fsencode(tree), b"")]
@@ -50,6 +50,7 @@ def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> Non
                 pending.append((entry.path, path + b"/"))
             else:
                 effects.remove_tree(entry.path, go_on)
+    return folders
 
 
 def parents(paths: Collection[bytes]) -> set[bytes]:

@@ -1,0 +1,338 @@
+"""A small tree looked at and put back without git is what git makes of it."""
+
+import os
+import random
+import shutil
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+from repo_build import a_repository, files_of, git, write
+
+from runner import effects
+from runner.repo import small_tree
+from runner.repo.alternates import exclude_lines
+from runner.repo.exclude_rules import ExcludeRules
+from runner.repo.lock_files import UnusualError
+from runner.repo.read import Repository
+from runner.repo.scratch import Scratch
+
+_NAMES = ("a", "b.py", "c.pyc", "__pycache__", "d e", "build", ".x", "ü", "x.log", "keep.log")
+_RULES = (
+    "*.log",
+    "build/",
+    "!keep.log",
+    "/a",
+    "d*",
+    "b.py[co]",
+    "s/build",
+    "# x",
+    "",
+    "x.log\r",
+    "*",
+)
+
+
+def a_scratch(tmp_path, *commits):
+    """A slot on the first of some commits, each the whole of its files; and all of them."""
+    real = a_repository(tmp_path / "real")
+    made = []
+    for files in commits:
+        for there in real.iterdir():
+            if there.name != ".git":
+                shutil.rmtree(there) if there.is_dir() else there.unlink()
+        write(real, files)
+        git(real, "add", "--all", "--force")
+        git(real, "commit", "--quiet", "--allow-empty", "--message", "more")
+        made.append(git(real, "rev-parse", "HEAD"))
+    with Repository.open(real) as repo:
+        scratch = Scratch.open(tmp_path / "slot", repo.lender(), shares=("node_modules",))
+    scratch.reset(made[0])
+    return scratch, made
+
+
+def in_slot(scratch, *words):
+    """What git says of the slot's tree by an index of its own making."""
+    told = {**os.environ, "GIT_DIR": str(scratch.slot / "git"), "GIT_WORK_TREE": "."}
+    told |= {"GIT_INDEX_FILE": str(scratch.slot / "other"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    run = subprocess.run(
+        ["git", *words], cwd=scratch.tree_folder, env=told, capture_output=True, check=True
+    )
+    return run.stdout
+
+
+def differing_by_git(scratch, base):
+    """What `git add` makes of the tree; `git ls-files` looks for files behind a link."""
+    in_slot(scratch, "read-tree", base)
+    in_slot(scratch, "add", "--all")
+    said = in_slot(scratch, "diff-index", "--cached", "--name-only", "--no-renames", "-z", base)
+    return {path for path in said.split(b"\0") if path}
+
+
+def differing_here(scratch):
+    return scratch._small.find_differing(exclude_lines(scratch.lender, ("node_modules",)))
+
+
+def some_files(chance):
+    found = {}
+    for _ in range(chance.randint(1, 8)):
+        parts = chance.choices(_NAMES, k=chance.randint(1, 3))
+        path = "/".join(parts)
+        taken = any(one.startswith(path + "/") or path.startswith(one + "/") for one in found)
+        if not taken:
+            found[path] = f"{chance.random()}"
+    if chance.random() < 0.5:
+        found[chance.choice(("", "s/")) + ".gitignore"] = "\n".join(chance.choices(_RULES, k=3))
+    return found
+
+
+def disturb(chance, tree):
+    """What a command may do to a tree."""
+    there = [tree / path for path in sorted(files_of(tree))]
+    for _ in range(chance.randint(0, 4)):
+        file = chance.choice(there) if there and chance.random() < 0.6 else None
+        match chance.randint(0, 7) if file is not None and file.is_file() else 8:
+            case 0:
+                file.write_text("changed")
+            case 1:
+                file.unlink()
+            case 2:
+                file.chmod(0o755)
+            case 3:
+                times = file.stat()
+                content = file.read_bytes()
+                file.write_bytes(bytes(len(content)))
+                os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+            case 4:
+                file.unlink()
+                file.symlink_to("elsewhere")
+            case 5:
+                file.unlink()
+                file.mkdir()
+                (file / "inner").write_text("x")
+            case 6:
+                file.write_bytes(file.read_bytes())
+            case 7 if file.parent != tree:
+                elsewhere = tree.parent / f"moved-{chance.random()}"
+                file.parent.rename(elsewhere)
+                file.parent.symlink_to(elsewhere)
+            case _:
+                write_where_it_can(tree, some_files(chance))
+
+
+def write_where_it_can(tree, files):
+    for path, content in files.items():
+        try:
+            write(tree, {path: content})
+        except OSError:  # a file of another try is in the way
+            continue
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_differs_is_what_git_names_and_every_base_is_put_back(tmp_path, seed):
+    chance, known, restored = random.Random(seed), 0, 0
+    scratch, commits = a_scratch(tmp_path, *(some_files(chance) for _ in range(4)))
+    base = commits[0]
+    for _ in range(25):
+        disturb(chance, scratch.tree_folder)
+        expected = differing_by_git(scratch, base)
+        try:
+            here = differing_here(scratch)
+        except UnusualError:
+            here = None
+        if here is not None:
+            known += 1
+            assert sorted(here) == sorted(expected), files_of(scratch.tree_folder)
+        assert {change.path.encode() for change in scratch.changes()} == expected
+        base = chance.choice(commits)
+        with watching() as started:
+            scratch.reset(base)
+        restored += ("git", "read-tree") not in started
+        wanted = {
+            path: in_slot(scratch, "show", f"{base}:{path}") for path in listed(scratch, base)
+        }
+        assert files_of(scratch.tree_folder) == wanted
+        assert git(scratch.tree_folder, "status", "--porcelain", "--ignored") == ""
+        assert not differing_by_git(scratch, base)
+    assert known
+    assert restored
+
+
+@contextmanager
+def watching():
+    """What is done to the world meanwhile, each as its kind and its target."""
+    seen = []
+
+    def see(kind, target):
+        seen.append((kind, target))
+
+    effects.watch(see)
+    try:
+        yield seen
+    finally:
+        effects.unwatch(see)
+
+
+def listed(scratch, base):
+    said = git(scratch.tree_folder, "ls-tree", "-r", "-z", "--name-only", base)
+    return [path for path in said.split("\0") if path]
+
+
+def test_a_tree_of_few_files_costs_no_process_of_git(tmp_path):
+    scratch, (first, second) = a_scratch(tmp_path, {"a": "1", "s/b": "2"}, {"a": "1", "s/c": "3"})
+    scratch.snapshot()
+    with watching() as seen:
+        write(scratch.tree_folder, {"s/new.py": "x", "__pycache__/a.pyc": "y"})
+        assert {change.path for change in scratch.changes()} == {"s/new.py"}
+        scratch.reset(second)
+        assert files_of(scratch.tree_folder) == {"a": b"1", "s/c": b"3"}
+        write(scratch.tree_folder, {"a": "2"})
+        assert {change.path for change in scratch.changes()} == {"a"}
+        scratch.reset(first)
+    assert [target for kind, target in seen if kind == "git" and target != "cat-file"] == []
+    assert files_of(scratch.tree_folder) == {"a": b"1", "s/b": b"2"}
+
+
+def test_a_change_within_the_tick_of_a_file_is_seen(tmp_path):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "one"})
+    for _ in range(20):
+        write(scratch.tree_folder, {"a": "two"})
+        assert differing_here(scratch) == [b"a"]
+        scratch.reset(base)
+        assert differing_here(scratch) == []
+
+
+def test_an_index_that_somebody_else_wrote_is_made_anew(tmp_path):
+    scratch, (base, other) = a_scratch(tmp_path, {"a": "1", "b": "1"}, {"a": "2", "b": "1"})
+    index = scratch.slot / "git" / "index"
+    index.write_bytes(index.read_bytes()[:-1] + b"x")
+    scratch.reset(other)
+    assert files_of(scratch.tree_folder) == {"a": b"2", "b": b"1"}
+    assert git(scratch.tree_folder, "status", "--porcelain") == ""
+    scratch.reset(base)
+    assert git(scratch.tree_folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("what", ["fifo", "inside", "closed", "link", "many"])
+def test_what_only_git_can_tell_is_left_to_it(tmp_path, what, monkeypatch):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "one", "s/b": "two"})
+    tree = scratch.tree_folder
+    match what:
+        case "fifo":
+            os.mkfifo(tree / "pipe")
+        case "inside":
+            git(tree, "init", "-q", "s/.GIT")
+        case "closed":
+            if not os.getuid():
+                pytest.skip("root opens every folder")
+            (tree / "s").chmod(0)
+        case "link":
+            shutil.move(tree, tmp_path / "elsewhere")
+            tree.symlink_to(tmp_path / "elsewhere")
+        case "many":
+            monkeypatch.setattr(small_tree, "_SEEN", 3)
+            write(tree, {"c": "", "d": ""})
+    with pytest.raises(UnusualError):
+        differing_here(scratch)
+    scratch.reset(base)
+    assert files_of(scratch.tree_folder) == {"a": b"one", "s/b": b"two"}
+
+
+# --- ignore rules ---------------------------------------------------------------------
+
+
+_PATTERNS = (
+    *(
+        "*.pyc",
+        "__pycache__/",
+        "build",
+        "/out",
+        "/a/b",
+        "a/b",
+        "a/*/c",
+        "**/x",
+        "x/**",
+        "*.py[cod]",
+    ),
+    *("[ab]", "[!a]*", "[]a]b", "[[:alpha:]]", "[a/b]c", "a\\ b", "\\#x", "\\!y", "a?c", "*"),
+    *(
+        "!build",
+        "!*.pyc",
+        "#note",
+        "",
+        "  ",
+        "b ",
+        "b\\ ",
+        "x\r",
+        "[",
+        "a[",
+        "/",
+        "//",
+        "***",
+        "s/",
+    ),
+)
+_PATHS = (
+    *(
+        "a",
+        "b",
+        "a/b",
+        "a/b/c",
+        "a/x/c",
+        "ab",
+        "ac",
+        "a b",
+        "#x",
+        "!y",
+        "x",
+        "x/y",
+        "s/x",
+        "s/build/z",
+    ),
+    *(
+        "build",
+        "build/q",
+        "out",
+        "s/out",
+        "m.pyc",
+        "m.pyo",
+        "m.py",
+        "__pycache__/m.pyc",
+        "__pycache__",
+    ),
+    *("s/__pycache__/n", "[", "a[", "]b", "b ", "abc", ".pyc"),
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_said_of_a_path_is_what_git_says_of_it(tmp_path, seed):
+    chance = random.Random(seed)
+    a_repository(tmp_path)
+    told = 0
+    for _ in range(12):
+        top, below, exclude = (chance.choices(_PATTERNS, k=chance.randint(0, 2)) for _ in range(3))
+        write(
+            tmp_path,
+            {
+                ".gitignore": "\n".join(top),
+                "s/.gitignore": "\n".join(below),
+                ".git/info/exclude": "\n".join(exclude),
+            },
+        )
+        rules = ExcludeRules("\n".join(exclude).encode())
+        rules.add("\n".join(top).encode(), at_top=True)
+        rules.add("\n".join(below).encode(), at_top=False)
+        said = subprocess.run(
+            ["git", "check-ignore", "--no-index", "-z", "--stdin"],
+            cwd=tmp_path,
+            input="\0".join(_PATHS).encode(),
+            capture_output=True,
+            check=False,
+        ).stdout
+        ignored = set(said.decode().split("\0")) - {""}
+        for path in _PATHS:
+            judged = rules.judge(path.encode())
+            if judged is not None:
+                told += 1
+                assert judged == (path in ignored), (path, top, below, exclude)
+    assert told
