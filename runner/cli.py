@@ -32,6 +32,10 @@ def main(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted; run again to go on", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
+    except ModuleNotFoundError as error:
+        from runner.text.extras import refusal_of_import
+
+        return _refuse(refusal_of_import(error))
     except RuntimeError as error:
         if str(error) != _NO_THREAD:
             return _report_bug()
@@ -41,13 +45,17 @@ def main(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.OK)
     except OSError as error:
-        refusal = refusal_of(error)
-        if refusal is None:
-            return _report_bug()
-        _explain(refusal)
-        return int(refusal.code)
+        return _refuse(refusal_of(error))
     except Exception:  # noqa: BLE001 - a bug: the traceback is what helps, the journal is whole
         return _report_bug()
+
+
+def _refuse(refusal: RunnerError | None) -> int:
+    """Say what stands in the way; the error that is handled is a bug where nothing does."""
+    if refusal is None:
+        return _report_bug()
+    _explain(refusal)
+    return int(refusal.code)
 
 
 def _out_of_processes() -> ExitCode:

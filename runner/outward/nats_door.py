@@ -16,6 +16,7 @@ from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.outward.door import MOST_BYTES, DoorAwayError
 from runner.text.display import display
+from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,5 +152,5 @@ def _require_library() -> None:
     if importlib.util.find_spec("nats") is None:
         raise RunnerError(
             "events to NATS need nats-py, which is not installed",
-            hint="pip install 'task-graph-runner[events]'",
+            hint=install_hint("events"),
         )

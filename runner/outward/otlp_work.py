@@ -16,6 +16,7 @@ from runner.lazy_module import lazy_module
 from runner.outward.http_post import Poster
 from runner.outward.outbox import Message, find_journal
 from runner.outward.spans import WANTED, SpanDrawer
+from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,5 +135,5 @@ def _require_library() -> None:
         if found is None:
             raise RunnerError(
                 "traces need the SDK of OpenTelemetry, which is not installed",
-                hint="pip install 'task-graph-runner[telemetry]'",
+                hint=install_hint("telemetry"),
             )

@@ -177,13 +177,8 @@ def clock(store: Store) -> ColumnElement[float]:
 
 def open_engine(address: str) -> Store:
     """The store at an address, whatever is in it. Raises RunnerError where it cannot be used."""
-    try:
-        from sqlalchemy import create_engine
-    except ImportError as error:
-        raise RunnerError(
-            "the team's store needs more than what is installed",
-            hint="pip install 'task-graph-runner[team]'",
-        ) from error
+    from sqlalchemy import create_engine
+
     if not address.startswith("sqlite:"):
         engine = create_engine(
             address,

@@ -7,6 +7,8 @@ import sys
 
 from language_client import WAIT, LanguageClient
 
+from runner.text.extras import install_hint
+
 PLAN = "TASK-GRAPH.md"
 
 
@@ -103,7 +105,7 @@ def test_without_pygls_the_line_that_installs_it_is_told(shop):
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "runner: the language server needs pygls\nhint: pip install 'task-graph-runner[lsp]'\n"
+        f"runner: the language server needs pygls\nhint: {install_hint('lsp')}\n"
     )
 
 

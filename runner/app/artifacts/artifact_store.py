@@ -15,6 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runner import effects
+from runner.text.extras import install_hint
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 BUCKET = "s3://"
 _SECONDS = 60.0
 """For one object, tries and all: who does not answer in it is away."""
-_EXTRA = "pip install 'task-graph-runner[artifacts]'"
 _LOGIN = (
     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_REGION, and AWS_ENDPOINT_URL for a server of"
     " your own, in the environment of who stores"
@@ -142,7 +142,7 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
     try:
         from obstore.store import S3Store
     except ImportError as error:
-        raise RunnerError("a bucket needs the extra artifacts", where=name, hint=_EXTRA) from error
+        raise RunnerError("a bucket needs the extra artifacts", where=name, hint=install_hint("artifacts")) from error
     told = {
         key.lower(): value
         for key, value in environ.items()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +58,6 @@ _LSP = """\
 examples:
   runner lsp                  started by an editor; docs/editors.md has the lines to set it up
 """
-_INSTALL = "pip install 'task-graph-runner[lsp]'"
 
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def execute_lsp(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     """Serve until the client goes; exit 1 where it goes without a shutdown."""
     del given
     if find_spec("pygls") is None:
-        raise RunnerError("the language server needs pygls", hint=_INSTALL)
+        raise RunnerError("the language server needs pygls", hint=install_hint("lsp"))
     signal.signal(signal.SIGINT, lambda *_: language_server.leave(ExitCode.INTERRUPTED))
     code = ExitCode.OK if language_server.serve(environ) else ExitCode.FAILED
     language_server.leave(code)

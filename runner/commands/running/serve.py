@@ -18,6 +18,7 @@ from runner.commands.running.serve_team import (
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
+from runner.text.extras import install_hint, refusal_of_import
 
 if TYPE_CHECKING:
     import argparse
@@ -124,10 +125,7 @@ def _count_queue(environ: Mapping[str, str]) -> metrics.TeamFigures:
         with store_engine.open_store(address) as store:
             return metrics.TeamFigures(*team_budget.measure_team(store))
     except ImportError as error:
-        raise RunnerError(
-            "the team's store needs more than what is installed",
-            hint="pip install 'task-graph-runner[team]'",
-        ) from error
+        raise refusal_of_import(error) or error from error
 
 
 def _require_extra() -> None:
@@ -138,7 +136,7 @@ def _require_extra() -> None:
     except ImportError as error:
         raise RunnerError(
             f"the page needs {error.name}, which is not installed",
-            hint="pip install 'task-graph-runner[serve]'",
+            hint=install_hint("serve"),
         ) from error
 
 

@@ -13,6 +13,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.run.assignment import WorkerContext
+from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     import socket
@@ -251,9 +252,8 @@ def describe_cluster(settings: Settings) -> str:
 
 def _require_library() -> None:
     """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
-    hint = "pip install 'task-graph-runner[dask]'"
     if importlib.util.find_spec("distributed") is None:
-        raise RunnerError("dask is not installed", hint=hint, code=ExitCode.PERSON)
+        raise RunnerError("dask is not installed", hint=install_hint("dask"), code=ExitCode.PERSON)
 
 
 def _require_keys() -> None:
@@ -262,7 +262,7 @@ def _require_keys() -> None:
         raise RunnerError(
             "a cluster on this machine needs a key of its own, and cryptography is not installed",
             where="executor",
-            hint="pip install 'task-graph-runner[dask]', or --executor threads",
+            hint=f"{install_hint('dask')}, or --executor threads",
             code=ExitCode.PERSON,
         )
 

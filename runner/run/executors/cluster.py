@@ -25,6 +25,7 @@ from runner.run.executors.addresses import read_address
 from runner.run.executors.entrypoint import run_job
 from runner.run.executors.lease import END
 from runner.run.executors.local_cluster import WaitTimes, has_certificates, security_of
+from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 FAMILIES = ["dask", "msgpack"]
 """How values are serialised, both ways: no pickle among them."""
-_HINT = "pip install 'task-graph-runner[dask]'"
 _MADE = {("builtins", "bytes"): bytes, ("builtins", "bytearray"): bytearray}
 
 
@@ -69,7 +69,9 @@ def import_distributed() -> Any:
     try:
         import dask
     except ImportError as error:
-        raise RunnerError("dask is not installed", hint=_HINT, code=ExitCode.PERSON) from error
+        raise RunnerError(
+            "dask is not installed", hint=install_hint("dask"), code=ExitCode.PERSON
+        ) from error
     dask.config.set({"logging": {"distributed": "critical"}})
     warnings.filterwarnings("ignore", module=r"distributed(\..*)?")
     try:
@@ -77,7 +79,7 @@ def import_distributed() -> Any:
         from distributed import client
         from distributed.protocol import pickle as opened
     except ImportError as error:
-        raise RunnerError("distributed is not installed", hint=_HINT) from error
+        raise RunnerError("distributed is not installed", hint=install_hint("dask")) from error
     shut = _shut()
     setattr(opened, "pickle", shut)  # noqa: B010 - it is no public name of theirs
     setattr(client, "pickle", shut)  # noqa: B010 - for warnings alone
@@ -107,7 +109,8 @@ def _require_shut(opened: Any) -> None:
     except NotOpenedError:
         return
     raise RunnerError(
-        "this version of distributed opens pickles where they cannot be kept out", hint=_HINT
+        "this version of distributed opens pickles where they cannot be kept out",
+        hint=install_hint("dask"),
     )
 
 

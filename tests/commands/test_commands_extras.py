@@ -1,0 +1,110 @@
+"""What is not installed is said with what installs it, by every command that needs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.text.extras import install_hint, refusal_of_import
+
+_WITHOUT = """
+import sys
+
+
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {gone!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Gone())
+from runner.cli import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _run(folder: Path, gone: set[str], *words: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
+    command = [sys.executable, "-P", "-c", _WITHOUT.format(gone=gone), *words]
+    return subprocess.run(
+        command,
+        check=False,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "store init",
+        "store check",
+        "people list",
+        "repo list",
+        "queue list",
+        "queue shop",
+        "worker --trust --once",
+        "events --team",
+        "stats --team",
+        "serve --team",
+    ],
+)
+def test_a_team_that_is_not_installed_is_no_bug(tmp_path: Path, words: str) -> None:
+    ended = _run(tmp_path, {"sqlalchemy", "alembic", "psycopg"}, *words.split())
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        f"runner: this needs sqlalchemy, which is not installed\nhint: {install_hint('team')}\n"
+    )
+
+
+def test_a_module_that_no_extra_brings_is_a_bug(tmp_path: Path) -> None:
+    ended = _run(tmp_path, {"networkx"}, "demo")
+
+    assert ended.returncode == 70
+    assert "Traceback" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("sqlalchemy.orm", "team"),
+        ("jinja2", "serve"),
+        ("nats", "events"),
+        ("opentelemetry.sdk", "telemetry"),
+        ("pydantic_ai", "llm"),
+        ("pygls", "lsp"),
+        ("distributed", "dask"),
+        ("hypothesis", ""),
+        ("sql", ""),
+        (None, ""),
+    ],
+)
+def test_a_module_is_told_with_its_extra(module: str | None, extra: str) -> None:
+    refusal = refusal_of_import(ModuleNotFoundError("gone", name=module))
+
+    assert (refusal.hint if refusal else "") == (install_hint(extra) if extra else "")
+
+
+def test_the_hint_installs_where_the_program_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = tmp_path / "pip"
+    foreign.write_text("#!/bin/sh\n")
+    foreign.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert install_hint("team") == f"{sys.executable} -m pip install 'task-graph-runner[team]'"
+
+    own = tmp_path / "bin"
+    own.mkdir()
+    (own / "pip").write_text("#!/bin/sh\n")
+    (own / "pip").chmod(0o755)
+    monkeypatch.setenv("PATH", str(own))
+    monkeypatch.setattr(sys, "executable", str(own / "python3"))
+    assert install_hint("team") == "pip install 'task-graph-runner[team]'"
