@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.model import Severity, Status
-from runner.plan import fields as styles
 from runner.plan.body import block_of, fences, suggest_fence
 from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
 from runner.plan.inline import EMPTY_WORDS, is_inside, plain, spans, words
@@ -311,24 +310,6 @@ def _almost_a_file(fence: Node, said: str, source: Source) -> Complaint:
     column = len(source.lines[fence.start]) - len(source.lines[fence.start].lstrip())
     message = "this block names a path, and is only an example as it is written"
     return Complaint(message, f"write {said} to have it written", fence.start, column, width)
-
-
-# --- headings that are nearly tasks ---------------------------------------------------
-
-
-def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False) -> bool:
-    """Whether fields follow a heading directly; with `of_a_task` such as only tasks have."""
-    node = next((one for one in below if one.kind not in (Kind.HTML, Kind.RULE)), None)
-    reads = {
-        Kind.LIST: styles.from_list,
-        Kind.PARAGRAPH: styles.from_paragraph,
-        Kind.TABLE: styles.from_table,
-    }
-    read = reads.get(node.kind) if node else None
-    taken = read(node, source, at_top=True) if read and node else None
-    keys = {field.key for field in taken.fields} - {""} if taken else set()
-    is_task = len(keys) > 1 and not keys.isdisjoint(("status", *MATTERS))
-    return is_task if of_a_task else bool(keys)
 
 
 # --- tasks that are only listed -------------------------------------------------------

@@ -40,15 +40,18 @@ _NEEDS = (
 _ALONE = rb"[\w/-]*+\.[A-Za-z][\w./-]*+:?+(?:\n|\Z)"
 _PROSE = rb"[A-Za-z](?!%s|%s|%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % (_NAME, _NEEDS, _ALONE)
 """A line that begins no block of its own, no field, and is no path alone."""
-_FENCE = (
-    rb"(?P<mark>`{3,}+)"
-    rb"(?:(?!delete )[A-Za-z0-9_+-]++ file="
+_FILE = (
+    rb"(?!delete )[A-Za-z0-9_+-]++ file="
     rb"(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}+\n"
-    rb"|(?!ya?ml)[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-]))"
-    # A closing fence may be indented, and longer than the opening one (CommonMark 0.31, 4.5):
-    # where a line only looks like one, the real parser is asked.
-    rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 )
+_EXAMPLE = rb"(?!ya?ml)[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-])"
+_OPENED = rb"(?P<mark>`{3,}+)(?:%s)"
+# A closing fence may be indented, and longer than the opening one (CommonMark 0.31, 4.5): where a
+# line only looks like one, the real parser is asked.
+_TO_ITS_END = rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
+_FENCE = _OPENED % (_FILE + rb"|" + _EXAMPLE) + _TO_ITS_END
+_FENCE_OF_NO_TASK = _OPENED % _EXAMPLE + _TO_ITS_END
+"""A file that no task has is told (`lost_tasks`)."""
 _BODY = regex(
     rb"\n++(?![ \t0-9-])"  # else the list of fields goes on
     rb"(?:\n"
@@ -61,7 +64,7 @@ _CHAPTER = regex(
     rb"(?:\n"
     rb"|(?:%s)++(?=\n|#|\Z)"
     rb"|(?<=\n\n)(?:- %s)++(?:\n++(?![ \t0-9-])|(?=#)|\Z)"
-    rb"|(?<=\n\n)%s)*+(?=#{1,6} |\Z)" % (_TEXT, _PROSE, _PROSE, _FENCE)
+    rb"|(?<=\n\n)%s)*+(?=#{1,6} |\Z)" % (_TEXT, _PROSE, _PROSE, _FENCE_OF_NO_TASK)
 )
 _NEXT = regex(rb"(#{1,6}) (TASK-\d{3,}+: )?")
 _WORDS = rb"[A-Za-z][A-Za-z0-9 ,./_+-]*"

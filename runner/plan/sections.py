@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.lazy_pattern import regex
 from runner.model import Budget, Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
 from runner.plan.body import Body, read_body
@@ -16,19 +14,20 @@ from runner.plan.globs import literal_paths
 from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
 from runner.plan.source import Run, Source, body_start
-from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
+from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
 from runner.plan.values import Complaint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.plan import edit_spans, near_misses
+    from runner.plan import edit_spans, lost_tasks, near_misses
     from runner.plan.fields import Field
     from runner.plan.markdown import Piece
     from runner.plan.status import StatusSpan
 else:
     near_misses = lazy_module("runner.plan.near_misses")
     edit_spans = lazy_module("runner.plan.edit_spans")
+    lost_tasks = lazy_module("runner.plan.lost_tasks")
 
 _NO_BUDGET = Budget()
 
@@ -129,7 +128,7 @@ def task_heading(
         return heading
     below = nodes[index + 1 : _next_heading(nodes, index + 1)]
     is_numbered = node.text[:1].isdigit()
-    is_task = (is_numbered or heading.certain) and near_misses.has_fields(below, source)
+    is_task = (is_numbered or heading.certain) and lost_tasks.has_fields(below, source)
     if not is_task and not is_numbered:
         is_task = any(field.key == "status" for field in read_body(below, source).fields)
     return heading if is_task else None
@@ -266,28 +265,16 @@ class _Maker:
         self._complain(complaint, near_misses.unknown_severity(field, given))
 
     def add_notes(self, nodes: Sequence[Node]) -> None:
-        """The title, and headings that look like tasks but are none."""
-        tasks = {task.line for task in self.tasks}
-        for index, node in enumerate(nodes):
-            if node.kind is not Kind.HEADING or node.start + self.source.first_line in tasks:
-                continue
-            heading = heading_of(node.text, self.reader.prefixes)
+        """The title, and what looks like a task and is none."""
+        tasks = {task.line - self.source.first_line for task in self.tasks}
+        headings = [one for one in nodes if one.kind is Kind.HEADING and one.start not in tasks]
+        for node in headings:
             if node.level == 1 and not self.title:
                 self.title = _short(" ".join(plain(node.text[:_MARKED]).split()))
-            below = nodes[index + 1 : _next_heading(nodes, index + 1)]
-            has_lost = node.start not in self._covered and near_misses.has_fields(
-                below, self.source, of_a_task=True
-            )
-            if heading and heading.certain:
-                severity = Severity.ERROR if has_lost else Severity.WARNING
-                self._complain(_no_task(node, heading, self.source), severity)
-            elif near := nearly_named(node.text, self.reader.prefixes):
-                is_struck = node.text.startswith("~~")
-                is_lost = near_misses.has_fields(below, self.source) and not is_struck
-                severity = Severity.ERROR if is_lost else Severity.WARNING
-                self._complain(_named_otherwise(node, near, self.source), severity)
-            elif has_lost:
-                self._complain(_nearly_task(node, heading, self.source))
+        if headings or len(self._covered) < len(nodes):
+            around = lost_tasks.Around(self.source, self.reader.prefixes, tasks, self._covered)
+            for told in lost_tasks.find_lost(nodes, around):
+                self._complain(*told)
 
     def _complain(self, complaint: Complaint, severity: Severity = Severity.ERROR) -> None:
         self.problems.append(problem_of(complaint, self.source, self.reader.path, severity))
@@ -321,42 +308,6 @@ def _short(title: str) -> str:
     return title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
 
 
-def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
-    column = max(source.lines[node.start].find(node.text[:1]), 0)
-    if node.level == 1:
-        message = f"a level-1 heading is no task, though it names {heading.id}"
-        return Complaint(
-            message, "write it with ## to make it a task", node.start, column, len(node.text)
-        )
-    message = f"{heading.id} is no task here: no separator follows the id"
-    hint = f"write {'#' * node.level} {heading.id}: {heading.title}"
-    return Complaint(message, hint, node.start, column, len(node.text))
-
-
-def _named_otherwise(node: Node, near: str, source: Source) -> Complaint:
-    column = max(source.lines[node.start].find(node.text[:1]), 0)
-    message = "this heading looks like a task's, and is not read as one"
-    hint = f"write {'#' * max(2, node.level)} {near}"
-    return Complaint(message, hint, node.start, column, len(node.text))
-
-
-def _nearly_task(node: Node, heading: TaskHeading | None, source: Source) -> Complaint:
-    """Fields of a task under a heading that begins none."""
-    column = max(source.lines[node.start].find(node.text[:1]), 0)
-    message = "fields of a task follow this heading, which names none"
-    said = _SAID_ID.search(node.text)
-    rest = node.text[: said.start()] + node.text[said.end() :] if said else node.text
-    title = _short(_TASK_WORD.sub("", rest).strip(" -:")) or "Title"
-    id_ = f"TASK-{said[1].zfill(3)}" if said else "TASK-001"
-    hint = f"write {'#' * max(2, node.level)} {id_}: {title}"
-    hint += "" if said else ", with its own number"
-    if heading:
-        hint = f"add - Status: PENDING below it to make {heading.id} a task"
-    return Complaint(message, hint, node.start, column, max(1, len(node.text)))
-
-
-_SAID_ID = regex(r"[(\[]?\b(?:task|step)[\s_#-]*(\d{1,6})\b(?![.\w])[)\]]?", re.IGNORECASE)
-_TASK_WORD = regex(r"^(?:task|step|todo)\s*[:\u2013—]\s*", re.IGNORECASE)
 _MARKED = 8 * LONGEST_TITLE
 _LISTS = frozenset(
     {
