@@ -31,7 +31,7 @@ _NAMED = regex(
 _WITHOUT = regex(
     r"none\s*+(?:[—\u2013:;,]|-+(?=\s)|(?=\())\s*+(?P<why>.*\w.*)\Z", re.IGNORECASE | re.DOTALL
 )
-_NEXT = regex(r"(?:(?<!\s)\s+)?(?:<br\s*/?>|;)\s*|,\s*(?=TC-)", re.IGNORECASE)
+_NEXT = regex(r"(?:(?<!\s)\s+)?(?:<br\s*/?>|;)\s*|,\s*(?=(?:\*\*|__|`)?TC-)", re.IGNORECASE)
 _QUOTED = regex(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
 """What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
 _OWN_SCRIPT = regex(r"\./[\w.+-]+(?:/[\w.+-]+)*")
@@ -96,6 +96,30 @@ def _split_at_separators(run: Run) -> Iterator[Run]:
     yield run.part(begin, len(run.text))
 
 
+_GATE = regex(rf"{_NAMED.pattern}(?<=\s)")
+_ENTRY = regex(r"(?:openapi|schema|command):\s*+", re.IGNORECASE)
+
+
+def _without_ticks(run: Run, pattern: re.Pattern[str]) -> Run:
+    """Of name and command in one span of code, `` `TC-001: pytest -q` ``, the command alone in it.
+
+    Else the name took the opening ticks with it, and the closing ones were the command's.
+    """
+    parts = spans(run.text) if run.text.startswith("`") else []
+    match = pattern.match(parts[0].text) if len(parts) == 1 and parts[0].code else None
+    command = parts[0].text[match.end() :].strip() if match else ""
+    if match is None or not command:
+        return run
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(command)), default=0))
+    pad = " " * (command[0] == "`" or command[-1] == "`")
+    # The column of what a message is about: behind the ticks that were taken away.
+    column = run.column + run.text.find(match[0])
+    return Run(f"{match[0]}{ticks}{pad}{command}{pad}{ticks}", run.line, column)
+
+
+_TICKS = regex(r"`+")
+
+
 def _complaint(run: Run, message: str, hint: str) -> Complaint:
     return Complaint(message, hint, run.line, run.column, max(1, len(run.text)))
 
@@ -122,6 +146,7 @@ def test_contracts(field: Field, first_line: int) -> tuple[TestContract, ...]:
 
 def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Complaint:
     line = run.line + first_line
+    run = _without_ticks(run, _TEST)
     match = _TEST.match(run.text)
     if match is None:
         only_code = len(parts := spans(run.text)) == 1 and parts[0].code
@@ -206,6 +231,7 @@ def _without(text: str) -> str:
 
 
 def _contract(run: Run, first_line: int) -> Contract | Complaint:
+    run = _without_ticks(run, _ENTRY)
     match = _NAMED.match(run.text)
     kind = match["name"].casefold() if match else ""
     if match is None or kind not in _CONTRACTS:
@@ -240,6 +266,7 @@ _REACHES = {
 
 
 def _gate(run: Run, first_line: int) -> GateSpec | Complaint:
+    run = _without_ticks(run, _GATE)
     match = _NAMED.match(run.text)
     command = literal(run.text[match.end() :]) if match else ""
     if match is None or not command:

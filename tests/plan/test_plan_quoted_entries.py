@@ -40,3 +40,36 @@ def test_what_comes_behind_the_quotes_is_read_as_before():
 def test_an_open_quote_takes_nothing_with_it():
     found = contracts("schema: `a.json` = `m:T`; command: `x` it's; command: `y`=\"z")
     assert [kind for kind, _ in found] == ["schema", "command", "command"]
+
+
+def proofs_of(field):
+    plan = read_plan(f"## TASK-001: a\n\n- Output files: `a`\n- {field}\n".encode(), "T")
+    (task,) = plan.tasks
+    found = (*task.test_contracts, *task.contracts, *task.gates)
+    return [getattr(one, "value", "") or one.command for one in found], plan.problems
+
+
+@pytest.mark.parametrize(
+    ("field", "commands"),
+    [
+        ("Tests: `TC-001 (unit): pytest -q`", ["pytest -q"]),
+        ("Tests: `TC-1: a`, `TC-2: b`", ["a", "b"]),
+        ("Tests: TC-1: `a`, **TC-2**: `b`", ["a", "b"]),
+        ("Tests: `TC-1: a; b`; `TC-2: c`", ["a; b", "c"]),
+        ("Tests:\n  - ``TC-1 (e2e): echo `date` ``", ["echo `date`"]),
+        ("Tests:\n  - `TC-1: echo *a* _b_ <c> &amp;`", ["echo *a* _b_ <c> &amp;"]),
+        ("Tests:\n  ```sh\n  TC-1 (unit): pytest -q\n  make\n  ```", ["pytest -q", "make"]),
+        ("Tests: `pytest -q a.py::test_b`", ["pytest -q a.py::test_b"]),
+        ("Contracts: `openapi: a.yaml app=a.b:c`", ["a.yaml app=a.b:c"]),
+        ("Contracts: `command: true`; `command: x: y`", ["true", "x: y"]),
+        ("Gates: `lint: ruff check .`", ["ruff check ."]),
+        ("Gates: `lint (network): ruff check .`", ["ruff check ."]),
+    ],
+)
+def test_an_entry_that_stands_in_ticks_with_its_name_is_that_entry(field, commands):
+    assert proofs_of(field) == (commands, ())
+
+
+def test_a_gate_without_a_name_is_no_name():
+    found, problems = proofs_of("Gates: `pytest -q a`")
+    assert (found, [one.message for one in problems]) == ([], ['bad gate "`pytest -q a`"'])
