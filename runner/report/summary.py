@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode
@@ -65,6 +66,8 @@ class Summary:
     """(id, the change that made it so)."""
     waiting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(id, ids of the tasks it waits for)."""
+    edited: Mapping[str, str] = field(default_factory=dict)
+    """What a person changed of a waiting task while the run went on, in words."""
     notes: tuple[str, ...] = ()
     cost: str = ""
     """What agents and models used in this run."""
@@ -87,13 +90,19 @@ def summary(said: Summary) -> str:
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
-        else f"ready {display(name)}: not finished by this run"
+        else f"ready {display(name)}: {_why_left(said, name)}"
         for name, needs in said.waiting
     ]
     lines += [f"note: {display(note)}" for note in said.notes]
     if said.exit is not ExitCode.OK:
         lines.append(f"exit {int(said.exit)}: {MEANING[said.exit]}{_more(said)}")
     return "\n".join(lines) + "\n"
+
+
+def _why_left(said: Summary, name: str) -> str:
+    if how := said.edited.get(name):
+        return f"while the run went on, {display(how)}; `runner` takes the plan as it is now"
+    return "not finished by this run"
 
 
 def _more(said: Summary) -> str:

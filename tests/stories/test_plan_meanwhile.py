@@ -4,6 +4,7 @@ import pytest
 from workplace import PASSES, a_task
 
 OLD, NEW = "Write the time", "Write the date"
+OTHER = "Read it back"
 DRAFT = "draft/TASK-001-the-file"
 
 
@@ -132,3 +133,20 @@ def test_the_plan_of_another_branch_is_no_edit_of_this_one(place):
     assert ended.code == 6, ended.said
     (blocked,) = place.happened("task.blocked")
     assert "the run began on main; now it is other" in blocked["note"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (f"s/^{OTHER}/{NEW}/", "it was edited: prose"),
+        ("/^## TASK-002/,$d", "it was taken out of the plan"),
+    ],
+)
+def test_what_was_not_begun_for_an_edit_is_told_with_the_edit(place, edit, words):
+    after = a_task("TASK-002", "After", needs=["TASK-001"], tests=[PASSES], prose=OTHER)
+    place.plan(task(place, edit), after)
+    ended = place.run("--no-sandbox")
+    assert (ended.code, place.landings) == (6, ["TASK-001"]), ended.said
+    said = f"ready TASK-002: while the run went on, {words}; `runner` takes the plan as it is now"
+    assert said in ended.said
+    assert place.run("--no-sandbox").code == 0

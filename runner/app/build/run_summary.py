@@ -6,23 +6,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.prove.verified_tree import grades_in
+from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part, per_proven
 from runner.report.next_step import next_step
 from runner.report.summary import BlockedTask, Summary
 from runner.report.task_report import find_report
+from runner.run.landing.moved_branch import PlanConflict
 from runner.run.regressions.regression import find_unapproved, victims_of
 from runner.text.wording import refusal_lines
 
 if TYPE_CHECKING:
     from runner.app.answer import waiting
     from runner.app.build.session import Session
-    from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Task, Usage
     from runner.plan.document import Plan
+    from runner.project import Project
 else:
     waiting = lazy_module("runner.app.answer.waiting")
 
@@ -50,6 +52,8 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)
     proofs = session.manifest.proofs
     took = proofs.words if proofs.stood else ""
+    edited = _find_edited(session.project, plan, said)
+    said = replace(said, edited=edited)
     return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
 
 
@@ -76,6 +80,16 @@ def facts_of(said: Summary, usage: Usage) -> dict[str, object]:
         "waiting": [{"id": id_, "needs": list(needs)} for id_, needs in said.waiting],
         **cost_part(usage),
     }
+
+
+def _find_edited(project: Project, plan: Plan, said: Summary) -> dict[str, str]:
+    """What a person changed of tasks that were not begun for that; a text is read once more."""
+    left = {id_ for id_, needs in said.waiting if not needs}
+    if said.exit is not ExitCode.CONFLICT or not left:
+        return {}
+    now = PlanConflict(project.root / project.plan_path, lambda _text: False, project.plan)
+    told = {task.id: now.describe_edit(task) for task in plan.tasks if task.id in left}
+    return {id_: how for id_, how in told.items() if how}
 
 
 def _format_uncommitted(session: Session) -> tuple[str, ...]:
