@@ -46,7 +46,7 @@ _REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers
 _HELD = {
     "review": _REVIEW,
     "in-the-way": "commit or move your own file, then `runner`",
-    "conflict": "go back to the branch that the run began on, then `runner`",
+    "conflict": "on the branch that the run began on, `runner`: it is proven on what is there now",
 }
 """Where work is proven and cannot land, by the kind of what is held."""
 

@@ -29,7 +29,9 @@ def test_the_advice_names_the_blocks_to_edit(halted):
     for said in (place.runner("approve", "TASK-001"), place.runner("approve", "TASK-002")):
         assert said.code == 3, said.said
         assert "edit the blocks of TASK-001 or of TASK-002" in said.err
-    assert "edit the blocks" in place.runner("review", "TASK-002").out
+    listed = place.runner("review").out
+    assert listed.count("edit the blocks") == 2, listed  # below each of the two
+    assert "with runner approve it is built anew" not in listed
     assert place.run().code != 0
     assert place.landings == ["TASK-001"]
 

@@ -194,15 +194,21 @@ def lines_below(
     elif one.kind == PERMISSION:
         yield from format_calls(state, one.task)
     elif one.kind == "regression":
-        tasks = project.plan(project.plan_bytes).tasks
-        in_vain = explain_vain_approval(tasks, state, one.task, repository)
+        in_vain = _explain_vain(project, repository, state, one.task)
         yield from format_breakage(state, one.task, whole=whole, in_vain=in_vain)
     elif one.kind == "blocked":
         yield f"next: {next_step(state.task(one.task), state)}"
+    elif one.culprit and (in_vain := _explain_vain(project, repository, state, one.culprit)):
+        yield f"an approval changes nothing yet: {in_vain}"
     elif one.culprit:
         approved = state.task(one.task).approved
         how = "is approved: it is" if approved else "with runner approve it is"
         yield f"{how} built anew on the held change of {display(one.culprit)}"
+
+
+def _explain_vain(project: Project, repository: Repository, state: RunState, culprit: str) -> str:
+    tasks = project.plan(project.plan_bytes).tasks
+    return explain_vain_approval(tasks, state, culprit, repository)
 
 
 def format_plan(planned: Planned, task: str) -> str:
