@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,11 @@ UNPUBLISHED = "unpublished/"
 """Before the name of a branch that is built here, and published at the end."""
 _DEPTH = 5
 """How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
+_LEVELS = 3
+"""How far below a folder plans are looked for, to name them in a hint."""
+_LOOKED = 200
+"""How many folders of a level are looked into for that."""
+_TOLD = 3
 _CHUNK = 1 << 16
 _OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -89,7 +95,35 @@ def find_project(start: Path) -> Path:
             return folder
         if folder == folders.top:
             break
-    raise RunnerError("there is no TASK-GRAPH.md here", where=str(start), hint="runner init")
+    below = _find_below(here)
+    hint = f"cd {shlex.quote(below[0])}, where one is" if below else "runner init"
+    hint += f"; or {', '.join(below[1:])}" if below[1:] else ""
+    raise RunnerError("there is no TASK-GRAPH.md here", where=str(start), hint=hint)
+
+
+def _find_below(top: Path) -> list[str]:
+    """The nearest folders that have a plan of their own, as in a repository of several packages.
+
+    Not far, and not in many folders: it is a hint alone.
+    """
+    level, left = [top], _LOOKED
+    for _ in range(_LEVELS):
+        below = []
+        for folder in level:
+            try:
+                below += sorted(one for one in folder.iterdir() if _may_hold(one))[:left]
+            except OSError:  # one that we may not read
+                continue
+            left = _LOOKED - len(below)
+        if found := [one for one in below if any((one / plan).is_file() for plan in PLANS)]:
+            return [one.relative_to(top).as_posix() for one in found[:_TOLD]]
+        level = below
+    return []
+
+
+def _may_hold(folder: Path) -> bool:
+    hidden = folder.name.startswith(".") or folder.name == "node_modules"
+    return not hidden and folder.is_dir() and not folder.is_symlink()
 
 
 def find_git(start: Path) -> Folders | None:

@@ -132,6 +132,8 @@ def address_of(repository: Repository, remote: str) -> str:
     hint = f"git remote set-url --push {remote} ADDRESS"
     # What begins with a dash is an option to somebody on the way (CVE-2017-1000117: a host that ssh
     # took for one).
+    if not address:
+        hint = f"git remote add {remote} ADDRESS"
     if not address or address.startswith("-"):
         raise _make_refusal(f"the remote {remote!a} has no address", hint)
     helper = _HELPER.match(address)

@@ -19,10 +19,10 @@ from runner.repo.foreign_address import (
 )
 from runner.team.build_state import ENDS
 from runner.team.tables import builds, repositories
-from runner.text.wording import did_you_mean
+from runner.text.wording import did_you_mean, join_few
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
     from runner.team.store_engine import Store
@@ -100,12 +100,16 @@ def try_access(
     default, branches = find_branches(one.url, {**environ, **login})
     branch = one.branch or default
     if branch not in branches:
-        raise RunnerError(
-            f"there is no branch {branch}" if branch else "nothing was pushed there yet",
-            where=one.url,
-            hint=did_you_mean(branch, branches) or "--branch NAME, of one that was pushed",
-        )
+        raise _no_such_branch(one.url, branch, sorted(branches))
     return branch, branches[branch]
+
+
+def _no_such_branch(url: str, branch: str, there: Sequence[str]) -> RunnerError:
+    if not there:
+        return RunnerError("nothing was pushed there yet", where=url, hint="push a branch to it")
+    hint = did_you_mean(branch, there) or f"--branch NAME: {join_few(there)}"
+    said = f"there is no branch {branch}" if branch else "its HEAD names no branch that was pushed"
+    return RunnerError(said, where=url, hint=hint)
 
 
 def list_repositories(store: Store) -> tuple[Registered, ...]:

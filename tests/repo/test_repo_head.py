@@ -119,6 +119,23 @@ def test_a_plan_above_the_repository_is_not_the_projects(tmp_path):
     assert refused.value.hint == "runner init"
 
 
+def test_plans_below_are_the_hint(tmp_path):
+    a_repository(tmp_path)
+    write(
+        tmp_path, {"packages/web app/TASK-GRAPH.md": "", "packages/node_modules/TASK-GRAPH.md": ""}
+    )
+
+    with pytest.raises(RunnerError) as one:
+        find_project(tmp_path)
+    write(tmp_path, {"packages/api/TASK-GRAPH.md": "", "packages/x/deep/TASK-GRAPH.md": ""})
+    (tmp_path / "packages/linked").symlink_to(tmp_path / "packages/api")
+    with pytest.raises(RunnerError) as two:
+        find_project(tmp_path / "packages")
+
+    assert one.value.hint == "cd 'packages/web app', where one is"
+    assert two.value.hint == "cd api, where one is; or web app"
+
+
 def test_without_git_the_hint_is_git_init(tmp_path):
     write(tmp_path, {"TASK-GRAPH.md": ""})
 

@@ -136,6 +136,15 @@ def test_an_address_that_would_run_what_came_along_is_refused(clone, address, wh
     assert refused.value.hint == "git remote set-url --push origin ADDRESS"
 
 
+def test_a_remote_that_is_not_there_is_to_be_added(clone):
+    git(clone.root, "remote", "remove", "origin")
+    with pytest.raises(RunnerError, match="has no address") as refused:
+        address_of(clone, "origin")
+    assert refused.value.hint == "git remote add origin ADDRESS"
+    git(clone.root, *refused.value.hint.replace("ADDRESS", "https://host.invalid/x").split()[1:])
+    assert git(clone.root, "remote", "get-url", "--push", "origin") == "https://host.invalid/x"
+
+
 @pytest.mark.parametrize(("helper", "may"), [("vault", True), ("ext", False)])
 def test_a_helper_that_the_person_allows_is_used_but_none_that_runs_anything(
     clone, tmp_path, helper, may

@@ -219,6 +219,10 @@ def test_the_commands_register_queue_and_show(workplace, tmp_path, monkeypatch):
     assert workplace.runner("repo", "add", str(bare)).code == 6
     wrong = workplace.runner("repo", "add", str(bare), "--branch", "mian", "--name", "x")
     assert "there is no branch mian" in wrong.err
+    subprocess.run(["git", "-C", bare, "symbolic-ref", "HEAD", "refs/heads/trunk"], check=True)
+    unborn = workplace.runner("repo", "add", str(bare), "--name", "y")
+    assert "its HEAD names no branch that was pushed" in unborn.err
+    assert "hint: --branch NAME: main" in unborn.err
     assert workplace.runner("repo", "check").code == 0
     (known,) = workplace.runner("repo", "list", "--json").document["repositories"]
     assert (known["name"], known["branch"]) == ("shop", "main")
