@@ -8,6 +8,7 @@ Hints that help a person to the word they meant.
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
@@ -81,7 +82,8 @@ def finding_lines(finding: Finding) -> list[str]:
     place = place or (f"{finding.path}: " if finding.path else "")
     said = [*list_failures(finding.detail), place + finding.message]
     if len(said) == 1:
-        said += finding.detail.rstrip().splitlines()[-_DETAIL_LINES:]
+        shown = finding.detail.rstrip().splitlines()[-_DETAIL_LINES:]
+        said += dropwhile(lambda line: not line.strip(), shown)
     lines = [f"{display(finding.check)}: {display(said[0])}"]
     lines += [f"  {display(line)}".rstrip() for line in said[1:]]
     if finding.hint:

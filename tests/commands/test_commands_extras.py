@@ -11,15 +11,16 @@ from runner.text.extras import install_hint, refusal_of_import
 
 _WITHOUT = """
 import sys
+from importlib.machinery import PathFinder
+
+found = PathFinder.find_spec
 
 
-class Gone:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {gone!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+def find_spec(name, path=None, target=None):
+    return None if name.partition(".")[0] in {gone!r} else found(name, path, target)
 
 
-sys.meta_path.insert(0, Gone())
+PathFinder.find_spec = find_spec
 from runner.cli import main
 
 sys.exit(main(sys.argv[1:]))
@@ -62,6 +63,19 @@ def test_a_team_that_is_not_installed_is_no_bug(tmp_path: Path, words: str) -> N
     assert ended.stderr == (
         f"runner: this needs sqlalchemy, which is not installed\nhint: {install_hint('team')}\n"
     )
+
+
+def test_doctor_names_the_packages_that_a_contract_waits_for(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    plan = "## TASK-001: A\n\n- Output files: `a`\n- Contracts: schema: `a.json` = `m:T`\n"
+    (tmp_path / "TASK-GRAPH.md").write_text(plan)
+
+    lacking = _run(tmp_path, {"jsonschema"}, "doctor").stdout
+    whole = _run(tmp_path, set(), "doctor").stdout
+
+    assert "jsonschema is not installed; TASK-001 needs it" in lacking
+    assert f"hint: contract schema: {install_hint('contracts')}\n" in lacking
+    assert "contract schema" not in whole
 
 
 def test_a_module_that_no_extra_brings_is_a_bug(tmp_path: Path) -> None:

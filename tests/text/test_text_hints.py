@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from runner.model import Finding
 from runner.text.width import caret
-from runner.text.wording import did_you_mean, nearest
+from runner.text.wording import did_you_mean, finding_lines, nearest
 
 KNOWN = ["Status", "Depends on", "Output files", "Coverage"]
 
@@ -59,3 +60,14 @@ def test_a_line_of_millions_is_cut_around_the_caret():
     assert line[under.index("^") :].startswith("HERE")
     assert line.startswith("…")
     assert line.endswith("…")
+
+
+def test_what_a_command_printed_begins_with_a_line_that_says_something():
+    detail = "\n  \nno tests ran\n\nERROR: gone\n\n"
+    finding = Finding("TC-001", "it ended with exit code 4", detail=detail)
+    assert finding_lines(finding) == [
+        "TC-001: it ended with exit code 4",
+        "  no tests ran",
+        "",
+        "  ERROR: gone",
+    ]

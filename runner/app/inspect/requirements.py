@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
+from runner.gates.contracts.entries import find_missing_packages
 from runner.implementers.agents.preset import PRESETS
 from runner.implementers.agents.program import OTHER, AgentProgram
 from runner.implementers.registry import agent_of, choose
@@ -16,6 +17,7 @@ from runner.model import Finding
 from runner.plan.commands import executables
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.tools import which
+from runner.text.extras import install_hint
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
 
@@ -46,6 +48,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     hint = "runner validate" if reading.problems else ""
     yield Diagnostic("plan", State.MISSING if errors else State.OK, said, hint)
     yield from _tools(project, reading.plan.tasks)
+    yield from _contracts(reading.plan.tasks)
     yield from _agents(project, reading.plan.tasks)
     yield from _compilers(project)
     outputs = (path for task in reading.plan.tasks for path in task.outputs)
@@ -92,6 +95,21 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             state = State.MISSING if tool in required else State.NOTE
             hint = f"install {tool}" + ("" if tool in required else ", unless a task does so")
             yield Diagnostic(f"tool {tool}", state, text, hint)
+
+
+def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
+    """Every kind of contract that packages are missing for."""
+    users: dict[str, dict[str, None]] = {}
+    for task in tasks:
+        for one in task.contracts:
+            users.setdefault(one.kind, {})[task.id] = None
+    for kind, ids in sorted(users.items()):
+        if packages := find_missing_packages(kind):
+            are = "are" if len(packages) > 1 else "is"
+            needs = f"{join_few(tuple(ids))} {'need' if len(ids) > 1 else 'needs'} it"
+            text = f"{' and '.join(packages)} {are} not installed; {needs}"
+            hint = install_hint("contracts")
+            yield Diagnostic(f"contract {kind}", State.MISSING, text, hint)
 
 
 def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
