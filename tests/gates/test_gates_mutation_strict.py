@@ -10,11 +10,13 @@ from test_gates_mutation_python import COLLECTED, DISCOUNT, GOOD, noticed, of
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.mutants import Mutant, Subject
 from runner.gates.mutation.run_mutants import Ends, claims
+from runner.gates.mutation.test_claims import Looks
 from runner.gates.mutation.unrun_functions import tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import again, functions_in, tokens
 from runner.model import Proof, Severity, Verdict
 
+ASSERTING = SimpleNamespace(look_at=lambda _subject: Looks.CLOSELY)
 ROMAN = """\
 def roman(value):
     rest, text = value, ""
@@ -403,7 +405,7 @@ def test_every_function_is_looked_at_before_any_is_looked_at_deeper(tries, known
         Subject("a.go", name, 1, tuple(Mutant("a.go", name, kind, 1, 0, 1, b"x") for kind in kinds))
         for name in ("A", "B", "C")
     )
-    looked = survivors._look(subjects, Short(tries), 60, strict=True)
+    looked = survivors._look(subjects, Short(tries), 60, ASSERTING)
     assert len(looked.weights) == known
     assert looked.cut_short == ("" if known == len(subjects) else "the time for it was over")
 
@@ -448,22 +450,28 @@ def test_it():
 
 
 @pytest.mark.parametrize(
-    ("ends", "doubtful"),
+    ("ends", "looks", "doubtful"),
     [
-        ({"returned value": C, "call": C, "constant": C}, False),
-        ({"argument": C, "call": C, "constant": C}, True),
-        ({"returned value": C, "call": S, "constant": C}, False),
-        ({"returned value": C, "call": S, "constant": S}, True),
-        ({"returned value": S, "empty result": S, "no result": N}, False),
-        ({"returned value": S, "empty result": S}, True),
-        ({"condition": S}, True),
+        ({"returned value": C, "call": C, "constant": C}, Looks.CLOSELY, False),
+        ({"argument": C, "call": C, "constant": C}, Looks.CLOSELY, False),
+        ({"returned value": C, "call": C, "constant": C}, Looks.ASIDE, True),
+        ({"returned value": C, "call": C, "constant": C}, Looks.NEVER, True),
+        ({"returned value": C, "call": S, "constant": C}, Looks.CLOSELY, False),
+        ({"returned value": C, "call": S, "constant": C}, Looks.NEVER, True),
+        ({"returned value": C, "call": S, "constant": S}, Looks.CLOSELY, True),
+        ({"returned value": S, "empty result": S, "no result": N}, Looks.CLOSELY, False),
+        ({"returned value": S, "empty result": S}, Looks.CLOSELY, True),
+        ({"condition": S}, Looks.CLOSELY, True),
+        ({"condition": S}, Looks.PERHAPS, False),
+        ({"condition": S, "call": S}, Looks.PERHAPS, True),
+        ({"condition": S}, Looks.ASIDE, True),
     ],
 )
-def test_what_is_not_known_is_asked_about_where_nothing_may_be_noticed(ends, doubtful):
+def test_what_is_not_known_is_asked_about_where_nothing_may_be_noticed(ends, looks, doubtful):
     weighing = Weighing(strict=True)
     for at, (kind, end) in enumerate(ends.items()):
         weighing.add(Mutant("a", "f", kind, 1, at, at + 1, b""), end)
-    assert weighing.is_doubtful is doubtful
+    assert weighing.is_doubtful(looks) is doubtful
 
 
 RANGE = """\

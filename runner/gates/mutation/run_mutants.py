@@ -31,7 +31,7 @@ from runner.model import Action, Change, digest_of
 from runner.process.base import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
@@ -118,6 +118,16 @@ class Executions:
         """
         rows = self.rows.get((contract, path), ())
         return tuple(test for test, spans in rows if _among(line, spans)) or None
+
+    def tests_of(self, path: str, lines: Iterable[int]) -> frozenset[str]:
+        """The tests of any contract that ran one of these lines."""
+        return frozenset(
+            test
+            for (_, of), rows in self.rows.items()
+            if of == path
+            for test, spans in rows
+            if any(_among(line, spans) for line in lines)
+        )
 
 
 def _among(line: int, spans: tuple[tuple[int, int], ...]) -> bool:

@@ -10,16 +10,17 @@ from runner.gates.base import Check, Proved
 from runner.gates.coverage.lines import own_lines
 from runner.gates.coverage.measurements import source
 from runner.gates.mutation.languages import mutants_of
+from runner.gates.mutation.mutant_findings import HINT, format_mutant, make_finding
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
 from runner.gates.mutation.planned_mutants import find_planned
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.test_claims import Looks, TestClaims, has_silent_tests
 from runner.gates.mutation.unread_rows import unread_rows
 from runner.gates.mutation.unrun_functions import some_of, tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
-from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,11 +38,15 @@ _STRICT_LONGEST = 600.0
 for each of them, as far as this reaches."""
 _DOUBT = 2
 """Kinds that survive, while none is noticed, that are told although it was cut short."""
-_LONGEST = 120
 _MOST_DEFAULTS = 2
 _NEAR = 12
 """Bytes before a number that are looked at."""
-_HINT = "have a test say what it must return or change, and fail otherwise"
+_CLAIMED = {
+    Looks.NEVER: ", and no test that runs it asserts anything",
+    Looks.ASIDE: ", and what tests that run it assert is not about what comes out of it",
+    Looks.PERHAPS: "",
+    Looks.CLOSELY: "",
+}
 
 
 @dataclass(slots=True)
@@ -64,25 +69,31 @@ class _Looked:
 def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Proved:
     """Findings of functions that no test notices, and a proof that says what was tried."""
     executions, own = Executions.of(bench), own_lines(bench)
-    made = _mutants(bench, executions, own)
-    subjects = subjects_of(made, bench.tree or bench.base, all_of_them=strict)
+    seed = bench.tree or bench.base
+    every = subjects_of(_mutants(bench, executions, own), seed, all_of_them=True)
+    subjects = tuple(one for one in every if strict or one.can_be_judged)
     copied = (*_copied(check, bench, own, strict=strict), *_unread(check, bench, strict=strict))
-    if not subjects and not strict:
+    claims = TestClaims(bench, executions)
+    silent = (strict or has_silent_tests(bench)) and claims.assert_nothing(every)
+    if not (subjects or strict or silent):
         return Proved(None, copied)
     seconds = find_seconds(bench.proofs, len(subjects), strict=strict)
     laboratory = MutantRunner(bench, executions, seconds)
-    looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, strict=strict)
+    read = claims if strict else None
+    looked = _look(subjects, laboratory, _STRICT_MOST if strict else _MOST, read)
     severity = Severity.ERROR if strict else Severity.WARNING
     told = tuple(
-        _make_finding(check, subject, weighing, bench, severity)
+        make_finding(check, subject, weighing, bench, severity)
         for subject, weighing in looked.of(Weight.NOTHING)
     )
     told += tuple(_tell_results(check, bench, looked, strict=strict))
     told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
     unsure = Severity.QUESTION if strict else Severity.WARNING
     told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
-    asked = tuple(_asked(check, bench, looked, executions, own)) if strict else ()
-    proof = _proof(looked, laboratory, len(subjects), strict=strict)
+    asked = tuple(_asked(check, bench, looked, claims)) if strict else ()
+    asked += tuple(_unrun(check, bench, executions, own)) if strict else ()
+    unclaimed = [one.name for one in every] if silent else []
+    proof = _proof(looked, laboratory, len(subjects), unclaimed, strict=strict)
     short = tuple(_cut_short(check, bench, looked, subjects, strict=strict))
     return Proved(proof, (*told, *copied, *asked, *short))
 
@@ -122,21 +133,25 @@ def _mutants(
 
 
 def _look(
-    subjects: tuple[Subject, ...], laboratory: MutantRunner, most: int, *, strict: bool
+    subjects: tuple[Subject, ...], laboratory: MutantRunner, most: int, claims: TestClaims | None
 ) -> _Looked:
     """Until enough of each function is noticed, or enough kinds of its mutants were not.
 
-    First each until a claim noticed something of it, then deeper: where time ends, that takes from
-    how much is known of functions, and leaves none of them unseen behind those before it.
+    With `strict`, which reads `claims`, first each until a claim noticed something of it, then
+    deeper: where time ends, that takes from how much is known of functions, and leaves none of
+    them unseen behind those before it.
     """
     looked = _Looked()
-    known = [_Open(one, Weighing(strict)) for one in subjects]
-    for deep in (False, True) if strict else (True,):
+    known = [_Open(one, Weighing(claims is not None)) for one in subjects]
+    for deep in (False, True) if claims else (True,):
         for one in known:
             while (deep or not one.weighing.has_claims) and (mutant := one.find_next()):
                 if laboratory.is_over or laboratory.tried >= most:
                     break
-                one.take(laboratory.run(mutant))
+                ended = laboratory.run(mutant)
+                if ended is Ends.NOTICED and claims and not claims.look_at(one.subject):
+                    ended = Ends.CRASHED  # where no test asserts anything, none notices
+                one.take(ended)
     for one in known:
         if one.is_over or one.weighing.result is Weight.NOTICED:
             looked.weights.append((one.subject, one.weighing))
@@ -185,7 +200,7 @@ def _tell_results(
         kinds = ", ".join(weighing.noticed)
         message = f"no test notices what {subject.name} returns: another value passes every test"
         message += f" that runs it, and only mutants of its {kinds} are noticed"
-        yield _make_finding(check, subject, weighing, bench, severity, message)
+        yield make_finding(check, subject, weighing, bench, severity, message)
 
 
 def _tell_defaults(
@@ -221,7 +236,7 @@ def _tell_defaults(
             line=mutant.line,
             severity=Severity.QUESTION if strict else Severity.WARNING,
             hint="have a test come to it, with the value that must come out",
-            detail="\n".join(_format_mutant(mutant, bench.after(subject.path) or b"")),
+            detail="\n".join(format_mutant(mutant, bench.after(subject.path) or b"")),
         )
 
 
@@ -235,16 +250,12 @@ def _stands_in(mutant: Mutant, content: bytes) -> bool:
 
 
 def _asked(
-    check: Check,
-    bench: GateContext,
-    looked: _Looked,
-    executions: Executions,
-    own: Mapping[str, frozenset[int]],
+    check: Check, bench: GateContext, looked: _Looked, claims: TestClaims
 ) -> Iterator[Finding]:
-    """With `strict`, what mutants cannot say is a person's to say."""
+    """With `strict`, what neither mutants nor the texts of the tests say is a person's to say."""
     for subject, weighing in looked.of(Weight.LITTLE):
         kinds = ", ".join(weighing.noticed)
-        yield _make_finding(
+        yield make_finding(
             check,
             subject,
             weighing,
@@ -257,64 +268,34 @@ def _asked(
             f" {len(weighing.noticed)} kinds are noticed ({kinds}), those of more are not",
         )
     for subject, weighing in looked.of(Weight.UNKNOWN):
-        if not subject.can_be_judged and not weighing.survived:
+        if not (subject.can_be_judged or weighing.survived or weighing.crashed):
             continue  # all of the few that there are were noticed, or are no programs
+        looks = claims.look_at(subject)
+        asks = weighing.is_doubtful(looks)
+        if not (asks or subject.can_be_judged or weighing.survived):
+            continue
         few = 0 < len(weighing.survived) < UNNOTICED
         passed = f"{len(weighing.survived)} of the few mutants that can be made of it passed"
         crashed = f"its mutants crash or do not end ({len(weighing.crashed)} kinds)"
         yield Finding(
             check=check.id,
             message=f"whether a test notices what {subject.name} does is not known: "
-            f"{passed if few else crashed}",
+            f"{passed if few else crashed}{_CLAIMED[looks]}",
             path=subject.path,
             line=subject.line,
-            severity=Severity.QUESTION if weighing.is_doubtful else Severity.WARNING,
-            hint=_HINT,
+            severity=Severity.QUESTION if asks else Severity.WARNING,
+            hint=HINT,
         )
+
+
+def _unrun(
+    check: Check,
+    bench: GateContext,
+    executions: Executions,
+    own: Mapping[str, frozenset[int]],
+) -> Iterator[Finding]:
     for path, lines in sorted(own.items()):
         yield from tell_unrun(check.id, bench, path, lines, executions.lines(path))
-
-
-# --- in words -------------------------------------------------------------------------
-
-
-def _make_finding(
-    check: Check,
-    subject: Subject,
-    weighing: Weighing,
-    bench: GateContext,
-    severity: Severity,
-    message: str = "",
-) -> Finding:
-    survivors = weighing.survivors
-    kinds = ", ".join(one.kind for one in survivors)
-    content = bench.after(subject.path) or b""
-    return Finding(
-        check=check.id,
-        message=message
-        or f"no test notices what {subject.name} does: "
-        f"{len(survivors)} mutants of it passed every test that runs it ({kinds})"
-        f"{_crashes(weighing)}",
-        path=subject.path,
-        line=subject.line,
-        severity=severity,
-        hint=_HINT,
-        detail="\n".join(line for one in survivors for line in _format_mutant(one, content)),
-    )
-
-
-def _crashes(weighing: Weighing) -> str:
-    many = sum(map(len, weighing.crashed.values()))
-    return f", and {many} only crashed or did not end" if many else ""
-
-
-def _format_mutant(mutant: Mutant, content: bytes) -> Iterator[str]:
-    """The line as it is, and with the mutant in it."""
-    yield f"line {mutant.line}, {mutant.kind}:"
-    for sign, text in (("-", content), ("+", mutant.apply_to(content))):
-        line = text.split(b"\n")[mutant.line - 1].decode("utf-8", "replace").strip()
-        short = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-        yield f"  {sign} {redact(short)}"
 
 
 def _cut_short(
@@ -332,7 +313,7 @@ def _cut_short(
         if len(weighing.survivors) >= _DOUBT and not weighing.noticed:
             message = f"no test noticed the first {len(weighing.survivors)} mutants of"
             message += f" {subject.name}; {looked.cut_short}"
-            yield _make_finding(check, subject, weighing, bench, Severity.WARNING, message)
+            yield make_finding(check, subject, weighing, bench, Severity.WARNING, message)
     known = {(one.path, one.name) for one, _ in looked.weights}
     left = [one.name for one in subjects if (one.path, one.name) not in known]
     yield Finding(
@@ -349,11 +330,20 @@ def _cut_short(
     )
 
 
-def _proof(looked: _Looked, laboratory: MutantRunner, functions: int, *, strict: bool) -> Proof:
+def _proof(
+    looked: _Looked,
+    laboratory: MutantRunner,
+    functions: int,
+    unclaimed: Sequence[str],
+    *,
+    strict: bool,
+) -> Proof:
     names = [subject.name for subject, _ in looked.of(Weight.NOTHING)]
     notes = [f"no test notices {some_of(names)}"] if names else []
     if results := [subject.name for subject, _ in looked.of(Weight.REFUSALS)]:
         notes.append(f"no test notices what {some_of(results)} returns")
+    if unclaimed:
+        notes.append(f"no test that runs {some_of(unclaimed)} asserts anything")
     if looked.cut_short:
         notes.append(f"{len(looked.weights)} of {functions} functions: {looked.cut_short}")
     bad = Verdict.FAIL if strict else Verdict.SKIPPED
@@ -362,7 +352,7 @@ def _proof(looked: _Looked, laboratory: MutantRunner, functions: int, *, strict:
         id="mutation",
         kind="mutation",
         command="",
-        verdict=bad if names else Verdict.PASS,
+        verdict=bad if names else Verdict.SKIPPED if unclaimed else Verdict.PASS,
         exit=int(strict and bool(names)),
         seconds=round(laboratory.used, 3),
         output=digest_of(repr((names, notes)).encode()),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.mutation.mutants import UNNOTICED
 from runner.gates.mutation.run_mutants import Ends
+from runner.gates.mutation.test_claims import Looks
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -111,16 +112,21 @@ class Weighing:
             return len(self._fine) >= _ENOUGH
         return bool(self._fine) or len(self._passed) >= UNNOTICED
 
-    @property
-    def is_doubtful(self) -> bool:
+    def is_doubtful(self, looks: Looks) -> bool:
         """Of what is not known: whether no test may have noticed anything at all.
 
-        Not where another result broke the tests as every mutant did: something uses it then. Nor by
-        one mutant that passed beside others that crash, which may stand in for the same.
+        A crash says that code ran. So where mutants only crash, the tests' texts decide; and they
+        do where none asserts anything. One mutant that passed beside others that crash may stand in
+        for the same; so may the only one, where no test gets to the function by its name.
         """
+        if looks is Looks.NEVER:
+            return True
+        if self.noticed:
+            return False
         if not self.survived:
-            return _RESULT not in self.crashed
-        return not self.noticed and (len(self.survived) > 1 or not self.crashed)
+            return looks is Looks.ASIDE
+        few = bool(self.crashed) or looks is Looks.PERHAPS
+        return len(self.survived) > 1 or not few or looks is Looks.ASIDE
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
