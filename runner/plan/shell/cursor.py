@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
+
+if TYPE_CHECKING:
+    from runner.plan.shell.shell_nodes import HereDocument
 
 _OPERATOR = regex(r"&&|\|\||;;&?|;&|\|&|[;&|()\n]")
 _BLANK = regex(r"(?:[ \t\r]|\\\n)+")
@@ -19,8 +23,8 @@ class Cursor:
         self.text = text
         self.at = 0
         self.redirects = redirection
-        self.waiting: list[str] = []
-        """Patterns of what ends the here documents whose text begins with the next line."""
+        self.waiting: list[tuple[str, HereDocument]] = []
+        """The here documents whose text begins with the next line, with what ends them."""
 
     def skip(self, count: int) -> None:
         """Past so many characters."""
@@ -48,11 +52,18 @@ class Cursor:
     def newline(self) -> None:
         """Past a line's end, and the here documents that begin with it."""
         self.at += 1
-        for end in self.waiting:
+        for end, document in self.waiting:
             found = re.compile(end, re.MULTILINE).search(self.text, self.at)
+            document.text = self.text[self.at : found.start() if found else len(self.text)]
+            document.read = document.text
+            if document.expands:
+                self.expand(document)
             self.at = found.end() + 1 if found else len(self.text)
         self.at = min(self.at, len(self.text))
         self.waiting.clear()
+
+    def expand(self, document: HereDocument) -> None:
+        """Read what is substituted in a here document."""
 
     def operator(self) -> str:
         """The operator that stands next; empty before a word or a redirection."""

@@ -15,6 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_pattern import regex
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.exits import Steps, may_end_well
+from runner.plan.shell.lenient_options import (
+    idle_option,
+    is_bypass,
+    lenient_option,
+    may_be_idle,
+)
 from runner.plan.shell.programs import (
     is_test_program,
     may_be_test_program,
@@ -29,17 +35,14 @@ if TYPE_CHECKING:
 
     from runner.model import TestContract
 
-_BYPASS = regex(
-    r"--(?:no-verify|exit-zero|suppress-tests-failed)(?:=(?:true|1|yes))?\Z"
-    r"|--(?:passWithNoTests|pass-with-no-tests)(?:=(?:true|1|yes))?\Z"
-)
-"""Words that leave out what would fail: in no proof, however it is written."""
 _SKIPS = regex(r"SKIP=\S")
-_MAY_BYPASS = regex(r"SKIP=|--(?:no-|exit-|suppress-|pass)|\bg?make\b")
-_MAKE_GOES_ON = regex(r"-[bBdekLmnpqrRsStvw]*i|--ignore-errors\Z")
+_MAY_BYPASS = regex(
+    r"SKIP=|--(?:no-|exit-|suppress-|pass|fail|race|halt|nostatus|testFail|over|success)|ignore|-fn"
+    r"|\b(?:g?make|conc|concurrently|find|script|run-p|npm-run-all2?)\b|-exec\b"
+)
 _ONLY_TELLS = frozenset({"-h", "--help", "--version"})
 """What has a test program tell of itself, and run nothing."""
-_MAY_LOSE = regex(r"[|;&`()\n]|\beval\b|sh\b")
+_MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|sh\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
@@ -181,22 +184,28 @@ def bypass_of(line: str) -> str:
         if _name(one) in ("echo", "printf", "grep"):
             continue
         for word in (*one.assignments, *one.words):
-            goes_on = _name(one) in ("make", "gmake") and _MAKE_GOES_ON.match(word.value)
-            if goes_on or _BYPASS.match(word.value) or _SKIPS.match(word.text):
+            if is_bypass(word.value) or _SKIPS.match(word.text):
                 return word.text
+        if lenient := lenient_option(one):
+            return lenient
     return ""
 
 
 def _only_tells(line: str) -> str:
     """The word by which every test program of a line tells of itself; else empty."""
-    if not any(word in line for word in _ONLY_TELLS):
+    if not (any(word in line for word in _ONLY_TELLS) or may_be_idle(line)):
         return ""
     try:
         tests = _tests(_tree(line).script)
     except ShellSyntaxError:
         return ""
-    told = [[word.value for word in one.words if word.value in _ONLY_TELLS] for one in tests]
-    return told[-1][0] if told and all(told) else ""
+    told = [_telling_word(one) for one in tests]
+    return told[-1] if told and all(told) else ""
+
+
+def _telling_word(command: Simple) -> str:
+    words = (word.value for word in command.words)
+    return next((word for word in words if word in _ONLY_TELLS), "") or idle_option(command)
 
 
 @lru_cache(maxsize=1024)
@@ -256,13 +265,18 @@ def _tree(line: str, *, bash: bool = False) -> _Tree:
         script = parse(given.text, bash=given.bash)
         match script.items:
             case [AndOr(parts=[(_, Pipeline(parts=[Simple() as only], negated=False))])]:
-                inner = _script_of(only)
+                # What is substituted beside the shell's script is no part of it.
+                inner = None if _substitutes(only) else _script_of(only)
             case _:
                 inner = None
         if inner is None:
             return _Tree(given.text, script, given.options)
         given = inner
     raise ShellSyntaxError("nested too deeply")
+
+
+def _substitutes(command: Simple) -> bool:
+    return any(document.scripts for document in command.documents)
 
 
 def _script_of(command: Simple) -> _Given | None:
@@ -273,13 +287,28 @@ def _script_of(command: Simple) -> _Given | None:
         return _Given(" ".join(words))
     if name not in _SHELLS:
         return None
+    if command.documents and not any(_is_script(at, words) for at in range(len(words))):
+        return _Given(command.documents[-1].read, " ".join(words), name in _LIKE_BASH)
     for at, word in enumerate(words):
         # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2, guideline 5).
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
             return _Given(words[at + 1], " ".join(words[: at + 1]), name in _LIKE_BASH)
-        if not word.startswith(("-", "+")) and not re.fullmatch(r"[-+]\w*o", words[at - 1]):
-            return None  # a script's path, and no value of `-o`, `-euo`
+        if _is_script(at, words):
+            return None
     return None
+
+
+def _is_script(at: int, words: tuple[str, ...]) -> bool:
+    """Whether a word of a shell is its script, by path or behind `-c`, and no value of `-o`.
+
+    With `-s` all of them are what the script is given, which it reads (POSIX.1-2017, sh).
+    """
+    word = words[at]
+    if any(re.fullmatch(r"-\w*s", one) for one in words[: at + 1]):
+        return False
+    if word.startswith(("-", "+")):
+        return bool(re.fullmatch(r"-\w*c", word))
+    return not (at and re.fullmatch(r"[-+]\w*o", words[at - 1]))
 
 
 def _name(command: Simple) -> str:

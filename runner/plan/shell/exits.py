@@ -183,6 +183,7 @@ class _Thought:
             case Case():
                 # Where no pattern fits, a `case` ends with 0 (POSIX, 2.9.4 Case Conditional
                 # Construct).
+                states = self.after(node.substituted, states)
                 bodies = [self.script(one, states, guarded=guarded) for one in node.bodies]
                 return set().union({one._replace(said=Said.OK) for one in states}, *bodies)
             case Function():
@@ -206,6 +207,7 @@ class _Thought:
     def loop(self, node: Loop, states: set[State], *, guarded: bool) -> set[State]:
         if node.variable:
             self.own_variables.append(node.variable)
+        states = self.after(node.substituted, states)
         found = {one._replace(said=Said.OK) for one in states} if node.variable else set()
         going = states
         for _ in range(_ROUNDS):
@@ -226,7 +228,7 @@ class _Thought:
         return found
 
     def simple(self, node: Simple, state: State, *, guarded: bool) -> Iterable[State]:
-        state, substituted = self.substitute(node, state)
+        state, substituted = self.substitute(node.substituted, state)
         if node is self.failing:
             yield exit_on_failure(self.fails(node, state), guarded=guarded)
             return
@@ -250,17 +252,20 @@ class _Thought:
         again = state.ran and named & set(self.own_variables)
         return state._replace(said=Said.EITHER if again else Said.FAILED, ran=True)
 
-    def substitute(self, node: Simple, state: State) -> tuple[State, Said | None]:
+    def substitute(self, scripts: tuple[Script, ...], state: State) -> tuple[State, Said | None]:
         """What ran in `$(…)` before the command itself; how the last of it ended."""
         said = None
-        for word in (*node.assignments, *node.words):
-            for script in word.scripts:
-                ends = self.own_shell(Group(script, subshell=False), state, guarded=False)
-                ran = any(end.ran for end in ends)
-                every = {end.said for end in ends if end.ran == ran}
-                said = every.pop() if len(every) == 1 else Said.EITHER
-                state = state._replace(ran=state.ran or ran)
+        for script in scripts:
+            ends = self.own_shell(Group(script, subshell=False), state, guarded=False)
+            ran = any(end.ran for end in ends)
+            every = {end.said for end in ends if end.ran == ran}
+            said = every.pop() if len(every) == 1 else Said.EITHER
+            state = state._replace(ran=state.ran or ran)
         return state, said
+
+    def after(self, scripts: tuple[Script, ...], states: set[State]) -> set[State]:
+        """The states behind what a loop or a `case` substitutes: how that ended is lost."""
+        return {self.substitute(scripts, one)[0] for one in states} if scripts else states
 
 
 # --- single commands ------------------------------------------------------------------

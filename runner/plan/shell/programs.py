@@ -49,7 +49,10 @@ _BY_WORD = {
 }
 """Programs that test where one of these is among their words."""
 _TARGETS = frozenset({"make", "gmake", "just", "task", "rake", "ninja", "invoke", "inv", "mage"})
-_SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun", "turbo", "lerna", "hatch", "pdm", "rye", "poe"})
+_SCRIPTS = frozenset(
+    {"npm", "pnpm", "yarn", "bun", "turbo", "lerna", "hatch", "pdm", "rye", "poe"}
+    | {"npm-run-all", "npm-run-all2", "run-s", "run-p"}
+)
 _TESTS = regex(
     r"(?:\A|[-_:./])(?:tests?|specs?|check|checks|verify|unit|integration|e2e|acceptance|ci)(?:[-_:.\d]|\Z)"
     r"|\Atest|tests?\Z",
@@ -102,13 +105,17 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
     "strace": frozenset({"-o", "-e"}),
     "catchsegv": frozenset(),
     "chronic": frozenset(),
+    "doas": frozenset({"-u", "-C"}),
+    "flock": frozenset({"-w", "-E", "--timeout", "--conflict-exit-code"}),
+    "parallel": frozenset({"-j", "-P", "--jobs", "--halt", "-a", "--arg-file", "--timeout"}),
     "tsx": frozenset(),
 }
 """Programs that run another, with those of their options that take a word."""
 _MOST_BEFORE = 20
 """Programs that run one another before one that does something."""
-# A duration (timeout(1)), or the mask of processors (taskset(1)), stands before the program.
-_TAKES_ONE_MORE = frozenset({"timeout", "taskset"})
+# A duration (timeout(1)), the mask of processors (taskset(1)) or a file (flock(1)) stands before
+# the program.
+_TAKES_ONE_MORE = frozenset({"timeout", "taskset", "flock"})
 
 
 _ALONE_WORDS = """
@@ -135,13 +142,20 @@ class Program(NamedTuple):
 
 def program_of(command: Simple | list[str] | tuple[str, ...]) -> Program:
     """The program of a command, past those that only run another (`env`, `timeout`, `npx`)."""
+    return programs_of(command)[-1]
+
+
+def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[Program, ...]:
+    """The programs of a command, each of which runs the next one."""
     words = _words(command)
+    found = [Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())]
     for _ in range(_MOST_BEFORE):
         rest = _past(words) if words else None
         if not rest:
             break
         words = rest
-    return Program(_name(words[0]), tuple(words[1:])) if words else Program("", ())
+        found.append(Program(_name(words[0]), tuple(words[1:])))
+    return tuple(found)
 
 
 def starts_nothing(command: Simple) -> bool:

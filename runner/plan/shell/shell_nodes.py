@@ -1,10 +1,12 @@
 """The nodes of a shell line, and the walks over them.
 
-Shell Command Language of POSIX.1-2017: redirections and comments are no nodes.
+Shell Command Language of POSIX.1-2017: comments are no nodes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.lazy_dataclass import dataclass
@@ -23,15 +25,40 @@ class Word:
     quoted: bool = False
 
 
+class HereDocument:
+    """What a command reads in place of a file; its text is known once its line has ended."""
+
+    __slots__ = ("expands", "read", "scripts", "text")
+
+    def __init__(self, text: str = "", *, expands: bool = True) -> None:
+        self.text = text
+        self.expands = expands
+        """Whether the shell puts in what is substituted, as it does where no part of the word
+        that ends it is quoted."""
+        self.scripts: tuple[Script, ...] = ()
+        self.read = text
+        """What a command gets of it: where something is substituted, nobody knows what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A command with its assignments; redirections belong to its text alone."""
+    """A command with its assignments; of redirections what is substituted in them is kept."""
 
     assignments: tuple[Word, ...]
     words: tuple[Word, ...]
     start: int
     end: int
     text: str
+    redirected: tuple[Word, ...] = ()
+    """Where redirections lead to, as far as something is substituted there."""
+    documents: tuple[HereDocument, ...] = ()
+
+    @property
+    def substituted(self) -> tuple[Script, ...]:
+        """What runs before the command itself does."""
+        words = (*self.assignments, *self.words, *self.redirected)
+        read = (one for document in self.documents for one in document.scripts)
+        return (*(one for word in words for one in word.scripts), *read)
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -89,6 +116,13 @@ class Loop:
     condition: Script | None
     body: Script
     variable: str = ""
+    words: tuple[Word, ...] = ()
+    """What a `for` goes through."""
+
+    @property
+    def substituted(self) -> tuple[Script, ...]:
+        """What runs before the loop begins."""
+        return tuple(one for word in self.words for one in word.scripts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +130,12 @@ class Case:
     """The bodies of a `case`, of which one or none runs."""
 
     bodies: tuple[Script, ...]
+    subject: Word | None = None
+
+    @property
+    def substituted(self) -> tuple[Script, ...]:
+        """What runs before a body is chosen."""
+        return self.subject.scripts if self.subject else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +147,44 @@ class Function:
 
 
 Node: TypeAlias = "Simple | Group | If | Loop | Case | Function"
+
+
+def split_redirections(
+    led: list[Word | HereDocument],
+) -> tuple[tuple[Word, ...], tuple[HereDocument, ...]]:
+    """Of where redirections lead to what is substituted, and here documents."""
+    words = tuple(one for one in led if isinstance(one, Word) and one.scripts)
+    return words, tuple(one for one in led if isinstance(one, HereDocument))
+
+
+_PRINTS = frozenset({"echo", "printf"})
+
+
+def feed(parts: list[Node]) -> tuple[Node, ...]:
+    """The commands of a pipe, each with what the one before it is known to print.
+
+    `echo 'make test' | sh` is `sh` with a here document.
+    """
+    found = parts[:1]
+    for before, part in pairwise(parts):
+        printed = _printed(before) if isinstance(before, Simple) else ()
+        if printed and isinstance(part, Simple) and not part.documents:
+            found.append(replace(part, documents=printed))
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def _printed(command: Simple) -> tuple[HereDocument, ...]:
+    name, *words = command.values or ("",)
+    if name == "cat" and not [one for one in words if one != "-"]:
+        # The text is known later: it is the same document.
+        return command.documents
+    if name not in _PRINTS:
+        return ()
+    text = " ".join(one for one in words if not one.startswith("-"))
+    # As printf does, and echo of many shells (POSIX.1-2017, echo and printf).
+    return (HereDocument(text.replace("\\n", "\n"), expands=False),)
 
 
 def simples(node: Script | Node) -> Iterator[Simple]:
@@ -137,13 +215,14 @@ def _below(node: Script | Node) -> tuple[Script | Node, ...]:
             every = (pipeline for item in node.items for _, pipeline in item.parts)
             return tuple(part for pipeline in every for part in pipeline.parts)
         case Simple():
-            return tuple(one for word in (*node.assignments, *node.words) for one in word.scripts)
+            return node.substituted
         case Group() | Function():
             return (node.body,)
         case If():
             rest = (node.otherwise,) if node.otherwise else ()
             return (*(one for pair in node.branches for one in pair), *rest)
         case Loop():
-            return (node.condition, node.body) if node.condition else (node.body,)
+            asked = (node.condition,) if node.condition else ()
+            return (*node.substituted, *asked, node.body)
         case Case():
-            return node.bodies
+            return (*node.substituted, *node.bodies)

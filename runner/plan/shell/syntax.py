@@ -17,12 +17,15 @@ from runner.plan.shell.shell_nodes import (
     Case,
     Function,
     Group,
+    HereDocument,
     If,
     Loop,
     Pipeline,
     Script,
     Simple,
     Word,
+    feed,
+    split_redirections,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +116,7 @@ class _Reader(Cursor):
             self.newlines()
             parts.append(self.command())
             end = self.at
-        return Pipeline(tuple(parts), negated, start + self.offset, end + self.offset)
+        return Pipeline(feed(parts), negated, start + self.offset, end + self.offset)
 
     # --- commands ---------------------------------------------------------------------
 
@@ -158,15 +161,16 @@ class _Reader(Cursor):
                 return self.case()
         self.blanks()
         variable = self.word().value
+        words: list[Word] = []
         while self.at < len(self.text) and self.operator() not in (";", "\n"):
             if self.sees(("do",)):
                 break
-            self.word()
+            words.append(self.word())
             self.blanks()
         if self.operator() == ";":
             self.skip(1)
         self.newlines()
-        return Loop("for", None, self.finish(), variable)
+        return Loop("for", None, self.finish(), variable, tuple(words))
 
     def condition(self) -> If:
         branches = []
@@ -190,7 +194,7 @@ class _Reader(Cursor):
 
     def case(self) -> Case:
         self.blanks()
-        self.word()
+        subject = self.word()
         self.newlines()
         self.expect("in")
         bodies: list[Script] = []
@@ -198,7 +202,7 @@ class _Reader(Cursor):
             self.newlines()
             if self.keyword() == "esac":
                 self.word()
-                return Case(tuple(bodies))
+                return Case(tuple(bodies), subject)
             while self.operator() != ")":
                 if self.at >= len(self.text):
                     raise ShellSyntaxError("a case without end")
@@ -210,19 +214,36 @@ class _Reader(Cursor):
                 self.skip(len(self.operator()))
 
     def read_redirections(self, node: Node) -> Node:
-        """Behind a compound command there may be redirections, which change no exit."""
-        while self.redirection():
-            pass
-        return node
+        """Behind a compound command there may be redirections, which change no exit.
+
+        What is substituted in them runs before it, as it would for a command that does nothing.
+        """
+        self.blanks()
+        start = self.at
+        led: list[Word | HereDocument] = []
+        while (target := self.redirection()) is not None:
+            led.append(target)
+        kept = split_redirections(led)
+        if not any(kept):
+            return node
+        place = start + self.offset, self.at + self.offset
+        idle = (Word(":", ":"),)
+        first = Simple((), idle, *place, self.text[start : self.at], *kept)
+        items = (
+            Pipeline((one,), negated=False, start=place[0], end=place[1]) for one in (first, node)
+        )
+        return Group(Script(tuple(AndOr((("", one),), ";") for one in items)), subshell=False)
 
     def simple(self) -> Node:
         self.blanks()
         start = end = self.at
         assignments: list[Word] = []
         words: list[Word] = []
+        led: list[Word | HereDocument] = []
         while True:
             self.blanks()
-            if self.redirection():
+            if (target := self.redirection()) is not None:
+                led.append(target)
                 end = self.at
                 continue
             if self.at >= len(self.text) or (self.operator() and not self.arithmetic(words)):
@@ -238,31 +259,55 @@ class _Reader(Cursor):
         if not words and not assignments and end == start:
             raise ShellSyntaxError("a command is missing")
         place = start + self.offset, end + self.offset
-        return Simple(tuple(assignments), tuple(words), *place, self.text[start:end])
+        text = self.text[start:end]
+        return Simple(tuple(assignments), tuple(words), *place, text, *split_redirections(led))
 
     def arithmetic(self, words: list[Word]) -> bool:
         """Whether `(( … ))` or an array `a=( … )` begins here: then it is passed over as a word."""
         return not words and self.text.startswith("((", self.at)
 
-    def redirection(self) -> bool:
-        """Take one redirection, if there is one; a here document is passed over later."""
+    def redirection(self) -> Word | HereDocument | None:
+        """Take one redirection, if there is one, with where it leads to."""
         self.blanks()
+        start = self.at
         match = self.redirects.match(self.text, self.at)
         if match is None:
-            return False
+            return None
         self.at = match.end()
         self.blanks()
         if match[0][-1] in "<>" and (inner := _SUBSTITUTED.match(self.text, self.at)):
             self.skip(len(inner[0]))
-            self.script((")",))
+            script = self.script((")",))
             self.expect(")")
-            return True
+            return Word(self.text[start : self.at], "", (script,))
         target = self.word()
-        if (kind := match[0].lstrip("0123456789")) in ("<<", "<<-"):
-            # Tabs before the end go with `<<-` alone (POSIX.1-2017, 2.7.4).
+        kind = match[0].lstrip("0123456789")
+        if kind == "<<<":
+            document = HereDocument(target.value, expands=False)
+            document.scripts = target.scripts
+            return document
+        if kind in ("<<", "<<-"):
+            # Tabs before the end go with `<<-` alone, and what is substituted is put in where no
+            # part of the word is quoted (POSIX.1-2017, 2.7.4).
             tabs = r"\t*" if kind == "<<-" else ""
-            self.waiting.append(f"^{tabs}{re.escape(target.value)}$")
-        return True
+            document = HereDocument(expands=target.text == target.value)
+            self.waiting.append((f"^{tabs}{re.escape(target.value)}$", document))
+            return document
+        return target
+
+    def expand(self, document: HereDocument) -> None:
+        """Read what is substituted in a here document, where quotes are signs like others."""
+        inner = _Reader(document.text, self.depth + 1, self.at, redirection=self.redirects)
+        scripts: list[Script] = []
+        known: list[str] = []
+        while (start := inner.at) < len(inner.text):
+            before = len(scripts)
+            if inner.text[start] in "$`":
+                inner.dollar([], scripts)
+            else:
+                inner.skip(2 if inner.text[start] == "\\" else 1)
+            known.append(inner.text[start : inner.at] if len(scripts) == before else "")
+        document.scripts, document.read = tuple(scripts), "".join(known)
 
     # --- words ------------------------------------------------------------------------
 

@@ -1,0 +1,268 @@
+"""Exits that are lost in words, redirections and here documents, or by an option of a tool."""
+
+import shutil
+import subprocess
+from time import process_time
+
+import pytest
+
+from runner.model import Level, TestContract
+from runner.plan.shell import exit_status
+from runner.plan.shell.exit_status import bypass_of, commands_of, no_proof_in, swallow_of
+from runner.plan.shell.programs import program_of
+
+LOST = (
+    'for x in $(pytest -q); do echo "$x"; done',
+    "for x in $(pytest -q); do true; done; make",
+    "set -e; for x in $(pytest -q); do echo; done",
+    "case $(pytest -q) in *) ;; esac",
+    "set -e; case $(pytest -q) in *failed*) echo no;; esac",
+    "bash <<EOF\npytest -q\ntrue\nEOF",
+    "bash <<'EOF'\npytest -q || true\nEOF",
+    "bash <<EOF\necho $(pytest -q)\nEOF",
+    "bash <<EOF\nx=$(pytest -q)\nEOF",
+    "sh -s <<EOF\npytest -q; echo done\nEOF",
+    "sh <<-EOF\n\tpytest -q\n\techo done\n\tEOF",
+    "bash <<< 'pytest -q; true'",
+    "bash -s one two <<< 'pytest -q; true'",
+    "cat <<EOF | bash\npytest -q\necho\nEOF",
+    "echo 'pytest -q; true' | sh",
+    "printf 'pytest -q\\ntrue\\n' | sh",
+    "echo hi > $(pytest -q)",
+    'true > "$(pytest -q)x"',
+    "{ true; } > $(pytest -q)",
+    "cat <<EOF\n$(pytest -q)\nEOF",
+    "cat <<< $(pytest -q)",
+    "cat < <(pytest -q)",
+    "while read line; do echo $line; done < <(pytest -q)",
+    "grep -c passed <(pytest -q) || true",
+)
+KEPT = (
+    "for x in a b; do echo $x; done; pytest -q",
+    "for x in $(echo a); do pytest -q; done",
+    "case $(echo a) in *) pytest -q;; esac",
+    "bash <<EOF\npytest -q\nEOF",
+    "bash -e <<EOF\npytest -q\ntrue\nEOF",
+    "bash <<'EOF'\nset -e\npytest -q\necho done\nEOF",
+    "sh -es <<EOF\npytest -q\ntrue\nEOF",
+    "bash <<< 'pytest -q'",
+    "cat <<EOF | bash\npytest -q\nEOF",
+    "echo 'pytest -q' | sh",
+    "printf 'set -e\\npytest -q\\ntrue\\n' | sh",
+    "pytest -q > $(echo log)",
+    "pytest -q > >(cat)",
+    "pytest -q 2> >(cat >&2)",
+    "pytest -q <<EOF\n$(echo a)\nEOF",
+    "pytest -q < <(echo a)",
+    "cat <<'EOF'\n$(pytest -q)\nEOF\npytest -q",
+    "cat <<EOF\npytest -q || true\nEOF\npytest -q",
+    "x=$(pytest -q)",
+    '> "$(pytest -q)x"',
+    "bash run.sh <<EOF\npytest -q || true\nEOF\npytest -q",
+)
+
+
+@pytest.fixture
+def failing(tmp_path):
+    """A folder with a test program that fails, and a shell that finds it first."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, code in (("pytest", 1), ("make", 0)):
+        (folder / name).write_text(f"#!/bin/sh\necho failed\nexit {code}\n")
+        (folder / name).chmod(0o755)
+    (tmp_path / "run.sh").write_text("exit 0\n")
+
+    def run(line):
+        path = f"{folder}:/usr/bin:/bin"
+        words = ["bash", "-c", line]
+        done = subprocess.run(
+            words, cwd=tmp_path, env={"PATH": path}, capture_output=True, check=False
+        )
+        return done.returncode
+
+    return run
+
+
+@pytest.mark.parametrize("line", LOST)
+def test_an_exit_that_bash_loses_is_told(line, failing):
+    assert failing(line) == 0, "bash says otherwise"
+    assert swallow_of(line), line
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_an_exit_that_bash_keeps_is_let_be(line, failing):
+    assert failing(line) != 0, "bash says otherwise"
+    assert swallow_of(line) is None, line
+
+
+def test_what_a_shell_reads_is_among_the_commands_of_a_line():
+    line = "bash <<EOF\npytest -q -k $NAME\nEOF"
+    assert [program_of(one).name for one in commands_of(line)] == ["pytest"]
+    assert exit_status.tests_in("echo 'npm test' | sh")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat <<EOF\n$(\nEOF", "cat <<EOF\n`\nEOF", "for x in $(; do echo; done", "cat <<EOF\n$("],
+)
+def test_what_no_shell_reads_is_not_judged(line):
+    assert swallow_of(f"{line}\npytest -q || true") is None
+
+
+# --- options ---------------------------------------------------------------------------------
+
+LENIENT = (
+    "concurrently --success first 'npm test' 'npm run lint'",
+    "concurrently -s last 'pytest' 'npm run lint'",
+    "concurrently --success=command-1 'pytest' 'npm run lint'",
+    "concurrently -n web,tests --success '!command-tests' 'npm start' 'npm test'",
+    "npx concurrently -k -s first 'npm test' 'pytest'",
+    "conc --success last npm:test npm:lint",
+    "run-p --race test:unit lint",
+    "npm-run-all -pr test lint",
+    "pnpm --no-bail test",
+    "pnpm run --no-bail test",
+    "parallel --halt now,success=1 pytest ::: a b",
+    "parallel --halt=soon,success=1 pytest ::: a b",
+    "make -i test",
+    "make -ki test",
+    "find . -name 'test_*.py' -exec pytest {} \\;",
+    "find tests -execdir python -m pytest {} ';'",
+    "script -qc 'pytest -q' /dev/null",
+    "mvn -fn test",
+    "./mvnw --fail-never verify",
+    "mvn test -Dmaven.test.failure.ignore=true",
+    "mvn -Dmaven.test.failure.ignore verify",
+    "tox -x testenv.ignore_outcome=true",
+    "tox --override=env_run_base.ignore_outcome=True",
+    "npx mocha --pass-on-failing-test-suite",
+    "npx jest --testFailureExitCode=0",
+    "npx jest --testFailureExitCode 0",
+    "rspec --failure-exit-code 0",
+    "robot --nostatusrc tests",
+    "go test -exec true ./...",
+    "pytest --suppress-tests-failed-exit-code",
+    "karma start --no-fail-on-failing-test-suite",
+)
+STRICT = (
+    "concurrently 'npm test' 'npm run lint'",
+    "concurrently --success all 'npm test' 'npm run lint'",
+    "concurrently --kill-others-on-fail 'npm test' 'npm run lint'",
+    "concurrently -k -s first 'npm start' 'npm test'",
+    "concurrently -k --success command-1 'npm start' 'npm test'",
+    "concurrently -n web,tests -s command-tests 'npm start' 'npm test'",
+    "concurrently -k -s '!command-0' 'npm start' 'npm test'",
+    "npm-run-all --continue-on-error test lint",
+    "npm-run-all -c test lint",
+    "run-s -c test lint",
+    "run-p -c test lint",
+    "pnpm -r --no-bail test",
+    "pnpm --no-bail --filter=web test",
+    "yarn workspaces foreach -A run test",
+    "ls tests/*.py | xargs -P4 -n1 pytest",
+    "parallel --halt never pytest ::: a b",
+    "parallel --halt now,fail=1 pytest ::: a b",
+    "make -k test",
+    "make --keep-going test",
+    "make -j4 -C sub test",
+    "turbo run test --continue",
+    "npx nx run-many -t test --nx-bail=false",
+    "lerna run test --no-bail",
+    "tox -e py",
+    "tox -x testenv.ignore_errors=true",
+    "nox --no-stop-on-first-error -s tests",
+    "just test",
+    "task test",
+    "find tests -name 'test_*.py' -exec pytest {} +",
+    "find . -name '*.pyc' -exec rm {} \\; && pytest -q",
+    "script -qec 'pytest -q' /dev/null",
+    "mvn -fae test",
+    "gradle test --continue",
+    "npx jest --testFailureExitCode=3",
+    "cargo test --no-fail-fast",
+    "go test -exec 'qemu-arm' ./...",
+    "bazel test //... --keep_going",
+)
+IDLE = (
+    "make -n test",
+    "make --dry-run test",
+    "tox --notest",
+    "nox --list",
+    "nox --install-only",
+    "just --dry-run test",
+    "task --dry test",
+    "pytest --collect-only -q",
+    "python -m pytest --co tests",
+    "cargo test --no-run",
+    "go test -list . ./...",
+    "npx jest --listTests",
+    "npx turbo run test --dry",
+    "mvn test -DskipTests",
+    "ctest -N",
+)
+RUNNING = (
+    "tox --notest && tox",
+    "make -n test && make test",
+    "pytest --collect-only -q && pytest -q",
+    "cargo test --no-run && cargo test",
+    "cargo test -- --list-of-mine",
+    "mvn test -DskipTests=false",
+    "pytest -n 2 -l tests",
+    "make -C sub test",
+    "go test -count=1 ./...",
+    "just test",
+)
+
+
+def no_proof(line):
+    return no_proof_in(TestContract("TC-001", Level.UNIT, line))
+
+
+@pytest.mark.parametrize("line", LENIENT)
+def test_an_option_that_passes_over_a_failure_is_refused(line):
+    assert bypass_of(line), line
+    assert no_proof(line).message.startswith("skips checks")
+
+
+@pytest.mark.parametrize("line", STRICT)
+def test_an_option_behind_which_a_failure_is_told_is_let_be(line):
+    assert bypass_of(line) == ""
+    assert no_proof(line) is None
+
+
+@pytest.mark.parametrize("line", IDLE)
+def test_a_line_that_shows_its_tests_and_runs_none_is_refused(line):
+    assert no_proof(line).message.startswith("runs no test"), line
+
+
+@pytest.mark.parametrize("line", RUNNING)
+def test_a_line_that_runs_its_tests_as_well_is_let_be(line):
+    assert no_proof(line) is None
+
+
+REAL = (
+    ("find . -name a -exec pytest {} \\;", "find"),
+    ("find . -name a -exec pytest {} +", "find"),
+    ("script -qc 'pytest -q' /dev/null", "script"),
+    ("script -qec 'pytest -q' /dev/null", "script"),
+    ("ls | xargs -P2 -n1 pytest", "xargs"),
+)
+
+
+@pytest.mark.parametrize(("line", "tool"), REAL)
+def test_what_is_said_of_a_tool_is_what_it_does(line, tool, failing, tmp_path):
+    if shutil.which(tool, path="/usr/bin:/bin") is None:
+        pytest.skip(f"needs {tool}")
+    (tmp_path / "a").write_text("")
+    assert (failing(line) == 0) is bool(bypass_of(line))
+
+
+LONG = ("-exec a " * 8_000, "-exec pytest ';' " * 3_000, "-n " * 20_000, "'npm test' " * 5_000)
+
+
+@pytest.mark.parametrize("words", LONG)
+@pytest.mark.parametrize("tool", ["find", "make", "concurrently -s last", "script -c", "run-p"])
+def test_a_long_line_takes_no_time(tool, words):
+    began = process_time()
+    no_proof(f"{tool} {words}")
+    assert process_time() - began < 5.0
