@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import base_result, coverage, red_first, script_targets
+from runner.gates import base_result, coverage, lenient_scripts, red_first, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.commands import make_refused_proof
@@ -72,16 +72,20 @@ def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Pr
     return replace(
         proved,
         proof=proof,
-        findings=(*early, *proved.findings, *_find_changed_scripts(check, bench)),
+        findings=(*early, *proved.findings, *_find_scripts(first, bench)),
     )
 
 
-def _find_changed_scripts(check: Check, bench: GateContext) -> tuple[Finding, ...]:
-    """What of the scripts behind a contract of the task itself is not as it was."""
-    if check.task or not bench.changes:
+def _find_scripts(first: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
+    """What the scripts behind a contract of the task itself pass over, or are no longer."""
+    check = first.check
+    if check.task:
         return ()
-
-    return script_targets.findings(check, bench)
+    # Where each test was told, a failure counts whatever a script made of it.
+    untold = first.passed and not (first.results or first.proof.counts)
+    lenient = lenient_scripts.findings(check, bench) if untold else ()
+    changed = script_targets.findings(check, bench) if bench.changes else ()
+    return (*lenient, *changed)
 
 
 def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ Whether a check only looks at files: lint, types and compilers, whatever starts 
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections import deque
 from functools import lru_cache
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from runner.plan.shell.shell_nodes import Simple
 
 
-_MANAGER = regex(r"(?<![\w/.@-])(?:npm|pnpm|yarn|bun)(?P<words>(?:[ \t]+[^\s;&|<>()]+)+)")
+_MANAGER = regex(
+    r"(?<![\w/.@-])(?:(?P<all>npm-run-all2?|run-[sp])|npm|pnpm|yarn|bun)"
+    r"(?P<words>(?:[ \t]+(?:'[^']*'|\"[^\"]*\"|[^\s;&|<>()'\"]+))+)"
+)
 _ENTERED = regex(r"(?:\A|[;&|(\s])cd\s+([^\s;&|]+)\s*(?:&&|;)")
 _QUIET = r"(?:\s+(?:-s|--silent))*"
 _CALLED = regex(
@@ -155,9 +159,12 @@ def _scripts(
     for folder, name in dict.fromkeys(find_started_scripts(command)):
         for path in _packages(folder):
             scripts = _scripts_in(read(path))
+            # `test:*`, as npm-run-all knows it, where `:` stands between the parts of a name
+            named = fnmatch.filter(scripts, name) if "*" in name else [name]
             # npm runs `pretest` and `posttest` around `test`, and so of any name (its manual,
             # scripts).
-            for place in ((path, f"pre{name}"), (path, name), (path, f"post{name}")):
+            around = (f"{part}{one}" for one in named for part in ("pre", "", "post"))
+            for place in ((path, one) for one in around):
                 text = scripts.get(place[1])
                 if isinstance(text, str) and place not in known:
                     known.add(place)
@@ -198,8 +205,10 @@ def find_started_scripts(command: str) -> Iterator[tuple[str, str]]:
             elif word == "workspace":  # yarn workspace NAME SCRIPT
                 folder = next(words, "")
             elif not word.startswith("-") and word not in _RUN:
-                yield folder.removeprefix("./").rstrip("/"), "test" if word == "t" else word
-                break
+                name = word.strip("'\"")
+                yield folder.removeprefix("./").rstrip("/"), "test" if name == "t" else name
+                if not match["all"]:  # which runs every one that it is told
+                    break
 
 
 def _rules(
