@@ -415,3 +415,29 @@ def test_that_cleaning_up_may_fail_is_nobodys_loss():
 def test_a_forked_child_may_end_as_it_likes():
     text = "import os\ndef test_a():\n    if not os.fork(): os._exit(0)\n    assert f()\n"
     assert refused("tests/test_a.py", None, text) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "silent"),
+    [
+        ("a.test.js", "test('a', (t) => { t.equal(f(1), 2); t.end(); });", False),
+        ("a.test.js", "test('a', function (t) { t.same(f(1), 2); });", False),
+        ("a.test.js", "test('a', async t => { t.is(await f(1), 2); });", False),
+        ("a.test.js", "test('a', { skip: false }, (t) => { t.assert.equal(f(1), 2); });", False),
+        ("a.test.js", "test('a', (t) => { f(1); t.pass(); t.end(); });", True),
+        ("a.test.js", "test('a', (done) => { f(1); done(); });", True),
+        ("a.test.js", "test('a', () => { list.map((x) => x.equal(1)); });", True),
+        ("a_test.go", "package a\n\nfunc ExampleF() {\n\tprint(F())\n\t// Output: 2\n}\n", False),
+        ("a_test.go", "package a\n\nfunc ExampleF() {\n\tprint(F())\n\t// no output\n}\n", True),
+    ],
+)
+def test_a_new_test_that_asserts_by_what_it_was_given_is_no_silent_one(path, text, silent):
+    """Tape, tap, ava and node:test give a test what asserts; an example of Go says its output."""
+    found = compare_tests.findings(
+        changes_between({}, {path: text}),
+        lambda _path: None,
+        a_task(outputs=("any",)),
+        reviewed=False,
+        must_assert=False,
+    )
+    assert any("asserts nothing" in one.message for one in found) is silent

@@ -253,6 +253,11 @@ def test_a_method_of_a_suite_of_go_may_assert(tmp_path):
     assert looks(tmp_path, "a.go", text, "F") is Looks.PERHAPS
 
 
+def test_an_example_of_go_without_output_is_compiled_alone(tmp_path):
+    text = "package a\n\nfunc ExampleF() {\n\tfmt.Println(F(1))\n}\n"
+    assert looks(tmp_path, "a.go", text, "F") is Looks.NEVER
+
+
 SCRIPTS = {
     "it compares": ("expect(f(1)).toBe(2);", Looks.CLOSELY),
     "it compares what was kept": (

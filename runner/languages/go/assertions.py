@@ -26,6 +26,8 @@ _TESTING = re.compile(r"\((\w+)\s+\*?testing\.\w+\)")
 """What the framework gives a test: who is handed it may let the test fail."""
 # `Testing` is no test: what follows the word begins with no small letter (go help testfunc).
 _TEST = re.compile(r"\A(?:Test|Benchmark|Fuzz|Example)(?![a-z])")
+# What an example prints is compared with this comment (package testing, Examples).
+_PRINTED = re.compile(r"//[ \t]*(?i:(?:unordered )?output):")
 _SKIP = re.compile(r"\b\w+\.(?:Skip|SkipNow|Skipf)\s*\(")
 _RUN = re.compile(r"\b\w+\.Run\s*\(\s*(\"[^\"]*\")")
 _CLAIM = re.compile(
@@ -63,7 +65,9 @@ def tests_of(source: str) -> TestFile:
                 ),
                 cases=tuple(_cases(source, mask, begin, end)),
                 is_test=is_test,
-                helped=is_helped(mask, begin, end) or _is_handed_on(mask, match[0], begin, end),
+                helped=is_helped(mask, begin, end)
+                or _is_handed_on(mask, match[0], begin, end)
+                or (match[1].startswith("Example") and bool(_PRINTED.search(source, begin, end))),
             )
     marks = (
         (f"//go:build {one[1]}", line_of(source, one.start())) for one in _BUILD.finditer(source)

@@ -49,6 +49,7 @@ toBeGreaterThanOrEqual toBeLessThanOrEqual
 _PART = frozenset(_PART_WORDS.split())
 _LITERAL = re.compile(r"\s*(?:true|false|\d[\d.]*|null)\s*(?:,\s*(?:true|\d[\d.]*|null)\s*)?\Z")
 _EMPTY_CATCH = re.compile(r"\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}")
+_HEAD = 200
 _QUOTED = re.compile(r"""\s*(["'`])[^"'`]*\1\s*\Z""")
 
 
@@ -72,9 +73,7 @@ def tests_of(source: str) -> TestFile:
             claims=tuple(_claims(source, mask, match.end(), end)),
             marks=held,
             cases=tuple(_cases(source, mask, begin, match)),
-            helped=bool(
-                re.search(r"\b(?:check|verify|assert|expect|ensure)\w+\s*\(", mask[begin:end])
-            ),
+            helped=_is_helped(mask, match.end(), end),
         )
         tests[name] = replace(own, spelled_out=_spell_out(source, mask, (begin, end), own))
     return TestFile(tests, tuple(marks))
@@ -122,6 +121,32 @@ def _name(source: str, mask: str, call: tuple[int, int, re.Match[str]]) -> str:
     if ".each" in match["how"]:
         at = find_closing(mask, match.end() - 1) + 2
     return string_at(source, at, LITERALS)
+
+
+_HELPS = re.compile(r"\b(?:check|verify|assert|expect|ensure)\w+\s*\(")
+_BEGINS = re.compile(r"=>|\bfunction\b[ \w*]*\(\s*(?P<name>\w*)")
+_BEFORE_ARROW = re.compile(r"(?:\(\s*(?P<first>\w+)[^(){}]*\)|(?<![\w$.])(?P<one>\w+))[ \n]*\Z")
+_TELLS_WORDS = """
+after afterEach before beforeEach comment context diagnostic end log mock name on pass plan runOnly
+signal skip teardown test timeout timeoutAfter todo
+"""
+_TELLS = frozenset(_TELLS_WORDS.split())
+"""What tape, tap, ava and node:test have a test do that is no assertion."""
+
+
+def _is_helped(mask: str, start: int, end: int) -> bool:
+    """Whether a test calls what asserts for it: by its name, or of what its tool gave it."""
+    if _HELPS.search(mask, start, end):
+        return True
+    begins = _BEGINS.search(mask, start, end)
+    if begins is None:
+        return False
+    before = _BEFORE_ARROW.search(mask[max(start, begins.start() - _HEAD) : begins.start()])
+    name = begins["name"] or (before and (before["first"] or before["one"]))
+    if not name:
+        return False
+    called = re.compile(rf"(?<![\w.$]){name}\.(\w+)(?:\.\w+)*\(").finditer(mask, start, end)
+    return any(one[1] not in _TELLS for one in called)
 
 
 def _fresh(name: str, known: dict[str, TestBody]) -> str:
