@@ -93,11 +93,15 @@ def _commands() -> str:
         parts.append(f"### runner {entry.name}\n\n{entry.summary}\n")
         parser = argparse.ArgumentParser(prog=f"runner {entry.name}", add_help=False)
         fill(parser, entry)
-        options = [_option(action) for action in parser._actions if action.help]
+        options = [_option(action) for action in parser._actions if _is_shown(action)]
         if options:
             parts.append("\n".join(options) + "\n")
     also = ", ".join(f"`{word}` is `{name}`" for word, name in SYNONYMS.items())
     return "\n".join([*parts, f"Words of other tools: {also}.\n"])
+
+
+def _is_shown(action: argparse.Action) -> bool:
+    return bool(action.help) and action.help != argparse.SUPPRESS
 
 
 def _option(action: argparse.Action) -> str:

@@ -154,13 +154,10 @@ def _impact(given: Arguments) -> list[str]:
 
 def _log(given: Arguments) -> list[str]:
     task = [f"--task={given['task']}"] if "task" in given else []
-    return [
-        "log",
-        "--json",
-        *task,
-        f"--after={given.get('after', 0)}",
-        f"--last={given.get('limit', 100)}",
-    ]
+    limit = given.get("limit", 100)
+    # Who goes on from a number wants the next ones: with the newest, what lies between is missed.
+    some = [f"--after={given['after']}", f"--first={limit}"] if "after" in given else []
+    return ["log", "--json", *task, *(some or [f"--last={limit}"])]
 
 
 def _run(given: Arguments) -> list[str]:
@@ -235,15 +232,22 @@ TOOLS = {
         ),
         Tool(
             "log",
-            "What happened, from the journal, the newest last; `after` goes on from a `seq`.",
+            "What happened, from the journal, the newest last: the newest records, or with `after`"
+            " those that follow a `seq`. To follow it, give the last `seq` that you were told as"
+            " `after`, until nothing comes.",
             {
                 "task": _TASK,
-                "after": {"type": "integer", "minimum": 0, "description": "only newer records"},
+                "after": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "only what follows this number, the oldest first; 0: from the"
+                    " beginning",
+                },
                 "limit": {
                     "type": "integer",
                     "minimum": 1,
                     "maximum": MOST_RECORDS,
-                    "description": "how many records at most, the newest; 100 unless told",
+                    "description": "how many records at most; 100 unless told",
                 },
             },
             _log,

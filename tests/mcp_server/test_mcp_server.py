@@ -104,12 +104,32 @@ def test_a_tool_says_what_its_command_says(workplace, client):
         ("validate", {"strict": True}, ["validate", "--strict"]),
         ("log", {"limit": 3}, ["log", "--last", "3"]),
         ("log", {"after": 5, "task": "1"}, ["log", "--after", "5", "--task", "1"]),
+        ("log", {"after": 2, "limit": 2}, ["log", "--after", "2", "--first", "2"]),
     ):
         said = asked.call(tool, **given)
         typed = workplace.runner(*words, "--json")
         assert not said["isError"], (tool, said)
         assert said["structuredContent"] == typed.document, tool
         assert json.loads(said["content"][0]["text"]) == said["structuredContent"]
+
+
+def test_who_follows_the_log_by_its_numbers_is_told_every_record(workplace, client):
+    workplace.plan(GREET)
+    trusted(workplace)
+    whole = [one["seq"] for one in workplace.runner("log", "--json").document["records"]]
+    asked = client()
+    asked.shake()
+    heard = []
+    while True:
+        after = heard[-1] if heard else 0
+        said = asked.call("log", after=after, limit=3)["structuredContent"]["records"]
+        if not said:
+            break
+        assert len(said) <= 3
+        heard += [one["seq"] for one in said]
+    assert heard == whole
+    newest = asked.call("log", limit=3)["structuredContent"]["records"]
+    assert [one["seq"] for one in newest] == whole[-3:]
 
 
 def test_what_a_command_refuses_is_an_error_with_its_hint(workplace, client):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.journal import events, sessions
@@ -38,14 +40,22 @@ else:
 _POLL_SECONDS = 0.2
 
 
-def read_log(project: Project, task: str = "", after: int = 0) -> Iterator[Record]:
-    """The records newer than number `after`, of one task perhaps.
+def read_log(
+    project: Project,
+    task: str = "",
+    after: int = 0,
+    first: int | None = None,
+    last: int | None = None,
+) -> Iterator[Record]:
+    """The records newer than number `after`, of one task perhaps; the oldest or newest so many.
 
     Raises RunnerError where the journal is damaged.
     """
     id_ = _find_task(project, task) if task else ""
     records = read_journal(project.journal_path)
-    return (one for one in records if one.seq > after and id_ in ("", one.task))
+    found = (one for one in records if one.seq > after and id_ in ("", one.task))
+    some = found if first is None else islice(found, max(0, first))
+    return some if last is None else iter(deque(some, max(0, last)))
 
 
 def follow_log(project: Project, task: str = "", after: int = 0) -> Iterator[Record]:

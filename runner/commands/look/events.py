@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 import sys
-from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,7 +201,8 @@ _LOG = """\
 examples:
   runner log --task TASK-003
   runner log --follow              until Ctrl-C
-  runner log --after 120 --last 50 what came after record 120, at most 50
+  runner log --after 120 --first 50
+                                   the 50 records that follow number 120
   runner log --json                one document; with --follow one JSON object a line
 """
 
@@ -212,7 +212,9 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--follow", action="store_true", help="go on as events come")
     parser.add_argument("--task", metavar="ID", default="", help="only what is about this task")
     parser.add_argument("--after", type=int, default=0, metavar="SEQ", help="only newer records")
-    parser.add_argument("--last", type=int, metavar="N", help="only the newest N of them")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--first", type=int, metavar="N", help="only the oldest N of them")
+    some.add_argument("--last", type=int, metavar="N", help="only the newest N of them")
     parser.add_argument("--json", action="store_true", help="records as the journal has them")
 
 
@@ -221,9 +223,7 @@ def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.follow:
         return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
-    records = read_log(project, given.task, after=given.after)
-    if given.last is not None:
-        records = iter(deque(records, max(0, given.last)))
+    records = read_log(project, given.task, given.after, given.first, given.last)
     if given.json:
         print(_document(records), end="")
         return ExitCode.OK
@@ -232,7 +232,7 @@ def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
         print(_format_record(record))
         said = True
     if not said:
-        is_part = given.task or given.after or given.last is not None
+        is_part = given.task or given.after or {given.first, given.last} != {None}
         print("no record fits" if is_part else "nothing has happened yet", file=sys.stderr)
     return ExitCode.OK
 
