@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model import Usage
+
 if TYPE_CHECKING:
-    from runner.model import Digest, Usage
+    from runner.model import Digest
 
 
 class DraftProposed(NamedTuple):
@@ -37,8 +39,19 @@ class DraftProposed(NamedTuple):
     by: str = ""
     """Who wrote it: an implementer's name, or `person`."""
     usage: Usage | None = None
+    """What it took to write it: see `find_usage`."""
     imported: str = ""
     """The form of the other tool's file whose tasks these are; their source names the file."""
+
+
+PERSON = "person"
+"""Who wrote a draft that a person edited."""
+
+
+def find_usage(event: DraftProposed) -> Usage:
+    """What a program used for a draft; nothing for one that a person edited."""
+    # The first versions copied the figures of the draft that was edited into the new record.
+    return Usage() if event.by == PERSON else event.usage or Usage()
 
 
 class DraftReviewed(NamedTuple):

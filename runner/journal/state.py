@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from runner.journal import events, sessions, tree_events
-from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
+from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed, find_usage
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
 from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
 from runner.journal.task_state import TaskState
 from runner.journal.tree_events import TaskWaived
+from runner.model import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,6 +85,8 @@ class RunState(NamedTuple):
     """Those that wait for a person, or were approved and do not stand in their plan yet."""
     approved_drafts: tuple[Digest, ...] = ()
     """Digests of those among them that a person approved."""
+    drafted: Usage = Usage()
+    """What was used for drafts, whatever became of them."""
     tasks: Mapping[str, TaskState] = PersistentMap()
     reviews: Mapping[ReviewKey, Review] = PersistentMap()
     """What persons decided about single writes; `auto` and `off` are no person's decision."""
@@ -280,6 +283,7 @@ class Folding:
         self._values["drafts"] = max(self._now("drafts"), event.number)
         others = (one for one in self._now("open_drafts") if one.number != event.number)
         self._values["open_drafts"] = (*others, event)
+        self._values["drafted"] = self._now("drafted") + find_usage(event)
 
     def _draft_reviewed(self, _: Record, event: DraftReviewed) -> None:
         if not event.approved:

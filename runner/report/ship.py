@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from runner.journal.task_state import TaskState
     from runner.journal.tree_events import TreeVerified
-    from runner.model import Graded, Task
+    from runner.model import Graded, Task, Usage
 
 
 def ship_text(tag: str, date: str, verified: TreeVerified, grades: Mapping[str, Graded]) -> str:
@@ -110,9 +110,11 @@ def request_text(
     states: Mapping[str, TaskState],
     verified: TreeVerified | None,
     grades: Mapping[str, Graded],
+    drafted: Usage,
 ) -> str:
     """The body as Markdown; `runner evidence` and the commits' trailers say the rest."""
-    return "\n".join(_lines(tag, tasks, states, verified, grades)) + "\n"
+    used = together((drafted, *(known.usage for known in states.values())))
+    return "\n".join(_lines(tag, tasks, states, verified, grades, cost(used))) + "\n"
 
 
 def _lines(
@@ -121,6 +123,7 @@ def _lines(
     states: Mapping[str, TaskState],
     verified: TreeVerified | None,
     grades: Mapping[str, Graded],
+    used: str,
 ) -> Iterator[str]:
     yield f"Shipped as `{display(tag)}`: every task is DONE."
     if verified is not None:
@@ -128,7 +131,6 @@ def _lines(
     yield from ("", "| Task | What | Commit | Proofs | Coverage |", "|---|---|---|---|---|")
     for task in tasks:
         yield _row(task, states[task.id], grades.get(task.id))
-    used = cost(together(known.usage for known in states.values()))
     if used:
         yield from ("", f"Agents and models used {used}.")
     yield from ("", "Each commit carries its evidence as trailers: `Spec`, `Proof`, `Coverage`, …")

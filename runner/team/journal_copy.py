@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
-from runner.journal.draft_events import DraftProposed
+from runner.journal.draft_events import DraftProposed, find_usage
 from runner.journal.events import AttemptFinished, AttemptStarted
 from runner.journal.sessions import PlanProposed
 from runner.journal.state import RunState, fold
@@ -144,8 +144,10 @@ class JournalCopy:
                 case AttemptFinished(usage=usage):
                     self._open.discard(one.task)
                     self.dollars += usage.dollars if usage else 0.0
-                case PlanProposed(usage=usage) | DraftProposed(usage=usage) if usage:
+                case PlanProposed(usage=usage) if usage:
                     self.dollars += usage.dollars
+                case DraftProposed() as drafted:
+                    self.dollars += find_usage(drafted).dollars
 
     def _begin(self, connection: Connection, mine: QueuedBuild, journal: str, state: str) -> str:
         """Say once which journal tells of this claim, and since when; gives the state."""

@@ -7,9 +7,10 @@ from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done,
 
 from runner import effects
 from runner.app.inspect.statistics import Statistics, Tally, describe_statistics
+from runner.journal.draft_events import DraftProposed
 from runner.journal.events import AttemptFinished, GateCompleted, TaskApproved, WriteReviewed
 from runner.journal.read_journal import read_journal
-from runner.model import Ending, Failure, Usage
+from runner.model import Ending, Failure, Usage, digest_of
 from runner.project import JOURNAL
 
 PAID = AttemptFinished(
@@ -100,6 +101,36 @@ def test_only_the_last_days_are_counted(ground, monkeypatch):
     later = datetime(2026, 3, 2, tzinfo=UTC)
     monkeypatch.setattr(effects, "now", lambda: later)
     assert ground.runner("stats", "--since", "1w").out == "nothing has happened since <time>\n"
+
+
+DRAFT = DraftProposed(
+    *(1, "TASK-GRAPH.md", "## TASK-003: C\n", digest_of(b"c"), ("TASK-003",), "a wish"),
+    by="agent",
+    usage=Usage(2000, 100, 1.25, 3),
+)
+
+
+def test_what_a_draft_took_is_counted_once_however_often_it_is_edited(ground, monkeypatch):
+    a_ground(ground, "A; B")
+    head = ground.git("rev-parse", "HEAD")
+    ground.journal(
+        began(ground),
+        (WELL, "TASK-001", 1),
+        *done(ground, "TASK-001", head, 1),
+        (GateCompleted(PROOF), "TASK-001", 1),
+        ended(ground, 0),
+        DRAFT,
+    )
+    monkeypatch.setenv("EDITOR", "sed -i s/C/D/")
+    assert ground.runner("edit", "DRAFT-1").code == 0
+    ground.journal(DRAFT._replace(by="person"))  # as the first versions kept an edited one
+    assert "DRAFT-1" in ground.runner("log").out
+    said = ground.runner("stats", "--json").json
+    assert (said["usage"]["dollars"], said["usage"]["toolCalls"]) == (1.5, 3)
+    assert said["dollarsPerProvenTask"] == 1.5
+    assert "2,200 tokens, $1.50, 3 tool calls, $1.50 a proven task" in ground.runner("stats").out
+    assert ground.runner("status", "--json").json["usage"]["dollars"] == 1.5
+    assert "used so far: 2,200 tokens, $1.50, 3 tool calls" in ground.runner("status").out
 
 
 def test_what_is_no_length_of_time_is_told(ground):

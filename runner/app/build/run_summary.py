@@ -46,7 +46,8 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     )
     notes = _format_uncommitted(session)
     grades = grades_in(session.project, plan.tasks, state, session.repository)
-    worth = ((state.task(id_).usage, one.is_proven) for id_, one in grades.items())
+    tasks = ((state.task(id_).usage, one.is_proven) for id_, one in grades.items())
+    worth = ((state.drafted, False), *tasks)
     used = cost(session.manifest.usage)
     used = ", ".join(filter(None, (used, per_proven(worth)))) if used else ""
     unproven = tuple(id_ for id_, one in grades.items() if one.grade is Grade.UNPROVEN)

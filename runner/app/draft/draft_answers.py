@@ -18,7 +18,7 @@ from runner.app.draft.drafted_imports import redraft_import
 from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
-from runner.journal.draft_events import DraftLanded, DraftReviewed
+from runner.journal.draft_events import PERSON, DraftLanded, DraftReviewed
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
@@ -142,7 +142,12 @@ def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftPropose
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n") + "\n"
     tasks = tuple(task.id for task in read_plan(text.encode(), "draft").tasks)
     edited = one._replace(
-        text=text, digest=digest_of(text.encode()), tasks=tasks, taken_out=(), by="person"
+        text=text,
+        digest=digest_of(text.encode()),
+        tasks=tasks,
+        taken_out=(),
+        by=PERSON,
+        usage=None,  # told with the draft that they edited
     )
     mistakes = tuple(map(str, _mistakes(project, edited)))
     return propose(project, edited._replace(mistakes=mistakes))

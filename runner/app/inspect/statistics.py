@@ -13,6 +13,7 @@ from runner import effects
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.journal import person_waits
+from runner.journal.draft_events import DraftProposed, find_usage
 from runner.journal.events import (
     AttemptFinished,
     GateCompleted,
@@ -58,7 +59,14 @@ _TASK_ENDS = frozenset(
 _WANTED = (
     person_waits.WANTED
     | _TASK_ENDS
-    | {"run.started", "run.finished", "attempt.finished", "gate.completed", "plan.proposed"}
+    | {
+        "draft.proposed",
+        "run.started",
+        "run.finished",
+        "attempt.finished",
+        "gate.completed",
+        "plan.proposed",
+    }
 )
 _TEST = re.compile(r"TC-\d+\Z")
 
@@ -94,6 +102,7 @@ class Tally:
         self.waited: dict[str, Waited] = {}
         self.waits = PersonWaits()
         self.used: dict[str, Usage] = {}
+        """By task; under no id what drafts of a plan took."""
         self.proofs = ProofCosts()
         self.ended: set[str] = set()
         """Tasks that came to an end in this time."""
@@ -142,6 +151,8 @@ class Tally:
                 self.blocked[str(reason)] += 1
             case PlanProposed(usage=usage) if usage is not None:
                 self._use(record.task, usage)
+            case DraftProposed() as drafted:
+                self._use("", find_usage(drafted))
             case GateCompleted(proof=proof):
                 self.proofs.add(proof)
 
@@ -161,7 +172,7 @@ class Tally:
 
     @property
     def usage(self) -> Usage:
-        """What all tasks used."""
+        """What all tasks used, and the drafts of a plan."""
         return sum(self.used.values(), Usage())
 
 

@@ -56,8 +56,8 @@ def describe_task(view: View, task: OutlineTask) -> dict[str, object]:
 
 
 def sum_usage(view: View) -> Usage:
-    """What agents and models have used for all tasks of the plan."""
-    return together(known.usage for known in view.states.values())
+    """What agents and models have used for all tasks of the plan, and for drafts of it."""
+    return together((view.state.drafted, *(known.usage for known in view.states.values())))
 
 
 def find_status(typed: str) -> Status:
@@ -85,7 +85,8 @@ def status_text(view: View, shown: list[OutlineTask], width: int) -> str:
     """All tasks as a table of this width, with the counts above and what is next below."""
     rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
     ready = view.ready()
-    proven = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
+    tasks = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
+    proven = ((view.state.drafted, False), *tasks)
     used = ", ".join(filter(None, (cost(sum_usage(view)), per_proven(proven))))
     parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
     if rows:

@@ -277,7 +277,8 @@ def body_of(
 ) -> str:
     """What the pull request says."""
     states = {task.id: state.task(task.id) for task in tasks}
-    return ship.request_text(tag, tasks, states, verified, grades_in(project, tasks, state))
+    grades = grades_in(project, tasks, state)
+    return ship.request_text(tag, tasks, states, verified, grades, state.drafted)
 
 
 def _suggest_branch(project: Project) -> str:
