@@ -241,12 +241,7 @@ class Bridge:
         """Issues of which something may be new, with what tells that."""
         issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
         found = {
-            number: (
-                *(one.updated, one.blocked_by, one.parts, one.parent in issues),
-                *self._look_at_parts(one),
-                *self._look_at_request(one, login, base),
-                *self._look_at_clone(number),
-            )
+            number: self._look_at(one, login, base, has_parent=one.parent in issues)
             for number, one in issues.items()
         }
         for number, words in self._seen.words.items() - self._said.items():
@@ -259,6 +254,22 @@ class Bridge:
             for number, seen in found.items()
             if number not in self._works and (not seen or self._seen.is_new(number, seen))
         }
+
+    def _look_at(
+        self, issue: Issue, login: str, base: str, *, has_parent: bool
+    ) -> tuple[object, ...]:
+        """What tells whether something is new; nothing where the forge cannot say it."""
+        try:
+            return (
+                *(issue.updated, issue.blocked_by, issue.parts, has_parent),
+                *self._look_at_parts(issue),
+                *self._look_at_request(issue, login, base),
+                *self._look_at_clone(issue.number),
+            )
+        except ForgeError as error:
+            if error.is_of_all:
+                raise
+            return ()  # its own work meets the same, and tells it: others go on
 
     def _look_at_clone(self, number: int) -> tuple[int, ...]:
         """What a person did in its clone, as in any other, tells its journal."""

@@ -19,6 +19,9 @@ UNFIT = 422
 """Status of a change that the forge understood, and refuses as things are."""
 
 
+_UNKNOWN = 401
+
+
 class ForgeError(RunnerError):
     """The forge refused a call, or gave no answer that could be read."""
 
@@ -26,6 +29,11 @@ class ForgeError(RunnerError):
         super().__init__(message, hint=hint, code=ExitCode.USAGE)
         self.status = status
         """Of HTTP; 0 where there was none."""
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether any other call would meet the same: it is away, or knows the token no more."""
+        return self.status in (0, _UNKNOWN)
 
 
 class ForgeBusyError(ForgeError):

@@ -16,11 +16,12 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request
 
 from runner import effects
 from runner.bridge.forge import UNFIT, ForgeBusyError, ForgeError
 from runner.errors import RunnerError
+from runner.process.timed_http import open_timed
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -58,8 +59,8 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-_OPENER = build_opener(_NoRedirect)
-_PLAIN_OPENER = build_opener(_NoRedirect, ProxyHandler({}))
+_OPENER = open_timed(_NoRedirect)
+_PLAIN_OPENER = open_timed(_NoRedirect, ProxyHandler({}))
 """Without TLS a proxy would read the token, so what is on this machine is asked directly."""
 
 
@@ -103,11 +104,14 @@ class ForgeHttp:
         """One document. Raises ForgeError."""
         return self._read(f"{self.address}{path}")[0]
 
-    def read_all(self, path: str) -> list[Mapping[str, object]]:
-        """The objects of a list on all its pages. Raises ForgeError."""
-        return list(self._pages(f"{self.address}{path}"))
+    def read_all(self, path: str, hint: str = "") -> list[Mapping[str, object]]:
+        """The objects of a list on all its pages.
 
-    def _pages(self, url: str) -> Iterator[Mapping[str, object]]:
+        Raises ForgeError; with the `hint` where it has more pages than are read.
+        """
+        return list(self._pages(f"{self.address}{path}", hint))
+
+    def _pages(self, url: str, hint: str) -> Iterator[Mapping[str, object]]:
         for _ in range(MOST_PAGES):
             document, following = self._read(url)
             if not isinstance(document, list):
@@ -119,11 +123,13 @@ class ForgeHttp:
                 raise ForgeError(
                     "the forge's next page is at another address",
                     hint="is --api its whole address, as it calls itself?",
+                    status=_FINE,
                 )
             url = following
         raise ForgeError(
             f"the forge has more than {MOST_PAGES} pages of {self._hide(url)}",
-            hint="close what is done with, or give --label a label that fewer issues have",
+            hint=hint or "nothing is done for this issue: close it, and open another one",
+            status=_FINE,
         )
 
     def write(self, method: str, path: str, document: object = None) -> object:

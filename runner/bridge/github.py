@@ -101,7 +101,8 @@ class GitHub:
     def list_issues(self, label: str) -> list[Issue]:
         """Open issues with a label; GitHub lists pull requests among them."""
         query = f"labels={quote(label, safe='')}&state=open&sort=created&direction=asc&{_PAGE}"
-        found = self.http.read_all(f"{self._at}/issues?{query}")
+        hint = "close what is done with, or give --label a label that fewer issues have"
+        found = self.http.read_all(f"{self._at}/issues?{query}", hint)
         return [make_issue(one) for one in found if "pull_request" not in one]
 
     def load_issue(self, number: int) -> Issue:

@@ -223,6 +223,25 @@ def test_what_is_said_in_a_pull_request_is_heard_while_another_plan_waits(case, 
     assert go_on()[0] == ["#1: paused"]
 
 
+def test_an_issue_that_the_forge_cannot_tell_whole_keeps_no_other_back(case, tmp_path, monkeypatch):
+    bridge, builders = wait_for_all(case, tmp_path, 2)
+    head = bridge.folder / "1" / CLONE / ".git/HEAD"
+    head.parent.mkdir(parents=True)
+    head.write_text("ref: refs/heads/runner/1\n")
+    begin_again(bridge, builders)
+    case.say(f"/runner approve {case.digest}")
+    assert "#1: a pull request waits for a review" in begin_again(bridge, builders)[0]
+    for number in range(250):
+        case.server.comment("eve", case.server.pulls[0]["number"], f"word {number}")
+    monkeypatch.setattr("runner.bridge.forge_http.MOST_PAGES", 2)
+    case.server.comment("ada", 2, "/runner stop")
+    said, _ = begin_again(bridge, builders)
+    assert "#2: paused" in said
+    (first,) = [one for one in said if one.startswith("#1: ")]
+    assert "more than 2 pages" in first
+    assert "close it, and open another one" in first
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"of": 1, "issues": 2}', "[" * 99_999, None])
 def test_what_was_seen_and_is_damaged_or_of_another_bridge_costs_a_look(case, tmp_path, text):
     bridge, builders = wait_for_all(case, tmp_path, 2)

@@ -1,8 +1,10 @@
 """GitHub's API through the adapter, against a forge on loopback that keeps GitHub's rules."""
 
 import json
+import socket
 import subprocess
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
@@ -362,6 +364,35 @@ def test_an_odd_answer_is_told_and_followed_nowhere(odd, answer, said):
     with pytest.raises(ForgeError, match=said):
         GitHub(ForgeHttp(odd.address, "t"), "acme/shop").find_login()
     assert odd.asked == ["/user"]
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-A: "])
+def test_an_answer_that_comes_a_byte_at_a_time_is_given_up(monkeypatch, head):
+    monkeypatch.setattr("runner.process.timed_http.SECONDS", 0.3)
+    monkeypatch.setattr(forge_http, "_PAUSE", 0.01)
+    over = threading.Event()
+
+    def drip(listening):
+        with suppress(OSError):
+            while True:
+                sent, _ = listening.accept()
+                with sent, suppress(OSError):
+                    sent.recv(4096)
+                    sent.sendall(head)
+                    while not over.wait(0.02):
+                        sent.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=(listening,), daemon=True)
+        thread.start()
+        port = listening.getsockname()[1]
+        try:
+            with pytest.raises(ForgeError, match=r"did not end within 0\.3 s"):
+                GitHub(ForgeHttp(f"http://127.0.0.1:{port}", "t"), "acme/shop").find_login()
+        finally:
+            over.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
 
 
 def test_a_next_page_elsewhere_is_not_asked(odd):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import socket
+import threading
 from contextlib import redirect_stderr
 from io import StringIO
 
@@ -243,3 +245,22 @@ def test_at_a_terminal_one_command_is_asked_for_that_proves_the_tasks(
     assert (f"(unit): `{proof}`" in plan) == bool(proof)
     again = workplace.runner("import", "specs/tasks.md")
     assert "which command" not in again.said
+
+
+def test_an_address_that_answers_no_http_is_told(workplace):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer():
+            sent, _ = listening.accept()
+            with sent:
+                sent.recv(4096)
+                sent.sendall(b"+OK\r\n\r\n")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/tasks.md"
+        ended = workplace.runner("import", address)
+        answering.join()
+    assert ended.code == 2, ended.said
+    assert "it cannot be fetched" in ended.said
+    assert "hint: save it, and name the file" in ended.said

@@ -121,16 +121,19 @@ def _file(shown: str, text: str, form: Form | None) -> ForeignFile:
 
 def _fetch(address: str) -> str:
     """The text behind an address; nothing is sent but the question."""
+    from http.client import HTTPException
     from urllib.error import URLError
-    from urllib.request import Request, urlopen
+    from urllib.request import Request
+
+    from runner.process.timed_http import open_timed
 
     headers = {"User-Agent": "task-graph-runner"}
     try:
         request = Request(address, headers=headers)  # noqa: S310  # http and https alone come here
-        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310  # the same
+        with open_timed().open(request, timeout=_SECONDS) as answer:
             # One byte more than is taken: that tells a larger answer, whatever its headers say.
             data: bytes = answer.read(_LARGEST + 1)
-    except (URLError, OSError, ValueError) as error:
+    except (URLError, OSError, ValueError, HTTPException) as error:
         raise RunnerError(
             f"it cannot be fetched: {error}", where=address, hint="save it, and name the file"
         ) from None
