@@ -26,7 +26,7 @@ from runner.run.regressions import (
 from runner.run.regressions.early_cutoff import stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
-from runner.run.review_queue import ReviewQueue
+from runner.run.review_queue import ReviewQueue, Waiting, WithdrawnError
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class OutcomeHandler:
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
         """Bring one outcome to its end; True when the same work goes on."""
+        self.desk.forget(task.id)
         goes_on = self._settle(task, self.standing.join(outcome))
         if not goes_on:
             self._let_go(task)
@@ -217,7 +218,11 @@ class OutcomeHandler:
             may = plans is not None and plans.may_begin(one.task, meanwhile)
             self.desk.drop(one)
             return one.task, Came.PLANNED if may else Came.WAITS
-        ruling = self.desk.rule(one.task, one.outcome, meanwhile)
+        try:
+            ruling = self.desk.rule(one.task, one.outcome, self._watch(one, meanwhile))
+        except WithdrawnError:
+            self.say(f"{one.task.id} was ended: nothing is asked of it any more")
+            return one.task, Came.GOES_ON
         self.desk.drop(one)
         if one.answer is not None:
             one.answer(ruling)
@@ -225,6 +230,20 @@ class OutcomeHandler:
             self._let_go(one.task)
             return one.task, Came.ENDED
         return one.task, Came.GOES_ON
+
+    def _watch(
+        self, one: Waiting, meanwhile: Callable[[], None] | None
+    ) -> Callable[[], None] | None:
+        """The same, but it raises WithdrawnError once nobody waits for this answer any more."""
+        if meanwhile is None:
+            return None
+
+        def go_on() -> None:
+            meanwhile()
+            if not self.desk.has(one):
+                raise WithdrawnError
+
+        return go_on
 
     def _settle_ruled(self, task: Task, outcome: Outcome, ruling: Ruling) -> bool:
         """What follows of proven work by what was said of it; True when the same work goes on."""

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from runner.run.workers import Message
 
 
+class WithdrawnError(Exception):
+    """What a person is being asked about was ended from elsewhere; a value, and never told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """One thing to ask: a task's own plan, or without it what an attempt came to."""
@@ -75,6 +79,16 @@ class ReviewQueue:
     def drop(self, one: Waiting) -> None:
         """It was answered."""
         self.waiting.remove(one)
+
+    def forget(self, task: str) -> None:
+        """Its worker came back: nobody waits for an answer that would let it go on."""
+        kept = (one for one in self.waiting if one.task.id != task or one.answer is None)
+        self.waiting = deque(kept)
+        self.later = deque(one for one in self.later if not _is_asked_by(one, task))
+
+    def has(self, one: Waiting) -> bool:
+        """Whether it still waits for its answer."""
+        return any(each is one for each in self.waiting)
 
     def takes(self, task: Task, outcome: Outcome) -> bool:
         """Put proven work down that a person is to see first; False where nobody is asked."""
@@ -190,6 +204,15 @@ def release(message: Message | None) -> bool:
         case _:
             return False
     return True
+
+
+def _is_asked_by(message: Message, task: str) -> bool:
+    match message:
+        case Asking(outcome):
+            return outcome.task == task
+        case Permitting(id_):
+            return id_ == task
+    return False
 
 
 def _may_ask(message: Message | None) -> bool:

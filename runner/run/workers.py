@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 _PATIENCE = 1.0
-"""Seconds between two looks whether a run that is asked still goes on, or was interrupted."""
+"""Seconds between two looks whether what is asked about still goes on, or was ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,8 @@ class WorkerPool:
         if not self.end(task):
             self._put(Cancelling(task))
 
-    def _end_all(self) -> None:
+    def cancel(self) -> None:
+        """End everything that runs; the workers come back with interrupted outcomes."""
         # In this order: an event that is made while the others are set finds this one set (`ends`).
         self.cancelled.set()
         for event in tuple(self._endings.values()):
@@ -304,7 +305,7 @@ class WorkerPool:
             return Ruling(Answer.WAITS)
         answers: SimpleQueue[Ruling] = SimpleQueue()
         self._put(Asking(outcome, answers.put))
-        return self._await(answers) or Ruling(Answer.WAITS)
+        return self._await(answers, outcome.task) or Ruling(Answer.WAITS)
 
     def permit(
         self, task: str, number: int, question: PermissionAsked
@@ -314,7 +315,7 @@ class WorkerPool:
             return self.permitter(task, number, question)
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
         self._put(Permitting(task, number, question, answers.put))
-        return self._await(answers)
+        return self._await(answers, task)
 
     def _report_question(self, task: str, number: int, question: PermissionAsked) -> None:
         self.report(task, number, question)
@@ -325,11 +326,12 @@ class WorkerPool:
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[Suspects] = SimpleQueue()
         self._put(Tracing(assignment, outcome, answers.put))
-        return self._await(answers) or Suspects()
+        return self._await(answers, assignment.task.id) or Suspects()
 
-    def _await(self, answers: SimpleQueue[A]) -> A | None:
-        """What the coordinator answers; None where all is to end, and nobody will."""
-        while not self.cancelled.is_set():
+    def _await(self, answers: SimpleQueue[A], task: str) -> A | None:
+        """What the coordinator answers; None where the attempt is to end, and nobody will."""
+        over = self.ends(self._busy[task]) if task in self._busy else self.cancelled
+        while not over.is_set():
             # In pieces: nobody can wait for a queue and for an event at once.
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
@@ -379,15 +381,11 @@ class WorkerPool:
         self.interrupted = True
         self._put(Interrupted())
         if self.inline:  # the coordinator is busy with the command itself
-            self._end_all()
-
-    def cancel(self) -> None:
-        """End everything that runs; the workers come back with interrupted outcomes."""
-        self._end_all()
+            self.cancel()
 
     def close(self) -> None:
         """Wait for the workers and give the slots back."""
-        self._end_all()
+        self.cancel()
         if self._lane:
             # As long as the executor takes work: once it is shut it refuses all
             # (concurrent.futures).

@@ -1,5 +1,6 @@
 """A person's word on proposed writes: asked at a terminal, or given later, and always kept."""
 
+import re
 import sys
 import time
 
@@ -256,6 +257,36 @@ def test_who_ends_a_run_at_the_first_of_two_questions_leaves_nobody_waiting(work
     assert "it did not end in time" not in terminal.said
     assert len(workplace.happened("attempt.finished")) == 2
     assert workplace.run("--review", "off", "--no-sandbox").code == 0
+
+
+def test_a_task_that_is_cancelled_while_a_person_is_asked_ends_at_once(workplace, alone):
+    settings = alone / "config/runner/runner.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('review_at = "write"\n')
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
+            for id_, out in (("TASK-001", "a.txt"), ("TASK-002", "b.txt"), ("TASK-003", "c.txt"))
+        )
+    )
+    with at_terminal(workplace, "run", "--trust", "--no-sandbox", "-j", "3") as terminal:
+        heard = terminal.until("[w]ait?")
+        shown = re.search(r"(TASK-\d+) wants to", terminal.said)[1]
+        time.sleep(2)  # the others ask by now, too
+        first, last = sorted({"TASK-001", "TASK-002", "TASK-003"} - {shown})
+        for id_ in (first, shown):  # one that waits its turn, then the one that is shown
+            said = workplace.runner("cancel", id_)
+            assert said.code == 0, said.said
+            assert f"{id_} is BLOCKED: cancelled by a person" in said.out
+        terminal.until(f"{last} wants to", after=heard)
+        terminal.until("[w]ait?", after=terminal.said.index(f"{last} wants to"))
+        terminal.send("a")
+        terminal.wait()
+    assert terminal.code == 3
+    assert workplace.statuses == {first: "BLOCKED", shown: "BLOCKED", last: "DONE"}
+    assert f"{first} wants to" not in terminal.said
+    words = [one["path"] for one in workplace.happened("write.reviewed")]
+    assert len(words) == 1, "nobody said a word about what was ended"
 
 
 def test_what_came_while_a_person_was_asked_is_no_task_at_work_once_the_run_has_ended(
