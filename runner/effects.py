@@ -209,6 +209,17 @@ def try_lock(path: Path, *, create: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
+@contextmanager
+def wait_lock(path: Path) -> Iterator[None]:
+    """The lock of a file, waited for; of threads and processes alike. Raises OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # the file stays, as above
+
+
 def for_each(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
     """`work` done for every item, its answers in the order of the items.
 

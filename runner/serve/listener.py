@@ -7,7 +7,7 @@ import secrets
 import signal
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -123,10 +123,15 @@ def read_token(file: Path) -> str:
         known = ""
     if known:
         return known
-    made = secrets.token_urlsafe(_TOKEN_BYTES)
     effects.make_folder(file.parent)
-    effects.write_file(file, f"{made}\n".encode(), mode=0o600)
-    return made
+    with effects.wait_lock(file.with_suffix(".lock")):
+        with suppress(OSError, ValueError):
+            known = file.read_text().strip()  # another process made it just now
+        if known:
+            return known
+        made = secrets.token_urlsafe(_TOKEN_BYTES)
+        effects.write_file(file, f"{made}\n".encode(), mode=0o600)
+        return made
 
 
 def serve(

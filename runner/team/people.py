@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
@@ -114,15 +115,16 @@ def add_person(store: Store, name: str, role: str, doer: Doer) -> Person:
             "this is no name for a person", where=name, hint="small letters and digits: ada"
         )
     _require_role(role)
-    with store.write() as connection:
-        if connection.execute(people.select().where(people.c.name == name)).first():
-            raise RunnerError(
-                f"{name} is known already", hint="runner people list", code=ExitCode.CONFLICT
-            )
-        made = Person(name, role, effects.timestamp(), doer.name)
-        row = {"name": name, "role": role, "added": made.added, "by": doer.name}
-        connection.execute(people.insert().values(**row))
-        _note(connection, "person.added", doer, name, role)
+    made = Person(name, role, effects.timestamp(), doer.name)
+    row = {"name": name, "role": role, "added": made.added, "by": doer.name}
+    try:
+        with store.write() as connection:
+            connection.execute(people.insert().values(**row))
+            _note(connection, "person.added", doer, name, role)
+    except IntegrityError:  # not looked for before: of two at once both would find nobody
+        raise RunnerError(
+            f"{name} is known already", hint="runner people list", code=ExitCode.CONFLICT
+        ) from None
     return made
 
 
@@ -139,26 +141,39 @@ def find_person(store: Store, name: str) -> Person:
     """One of them. Raises RunnerError for nobody."""
     known = {one.name: one for one in list_people(store)}
     if name not in known:
-        hint = did_you_mean(name, known) or "runner people list; runner people add NAME"
-        raise RunnerError(f"there is nobody called {name!a}", hint=hint)
+        raise _make_unknown(name, known)
     return known[name]
+
+
+def _hold_person(connection: Connection, name: str) -> Person:
+    """One of them, who stays as they are until the transaction ends. Raises RunnerError."""
+    said = people.select().where(people.c.name == name).with_for_update()
+    row = connection.execute(said).mappings().first()
+    if row is None:
+        raise _make_unknown(name, map(str, connection.execute(select(people.c.name)).scalars()))
+    return _person_of(row)
+
+
+def _make_unknown(name: str, known: Iterable[str]) -> RunnerError:
+    hint = did_you_mean(name, known) or "runner people list; runner people add NAME"
+    return RunnerError(f"there is nobody called {name!a}", hint=hint)
 
 
 def set_role(store: Store, name: str, role: str, doer: Doer) -> None:
     """Have somebody may something else from now on. Raises RunnerError; for oneself, too."""
     _require_role(role)
-    before = find_person(store, name).role
     _require_other(name, doer)
     with store.write() as connection:
+        before = _hold_person(connection, name).role
         connection.execute(people.update().where(people.c.name == name).values(role=role))
         _note(connection, "person.role-set", doer, name, f"{before} to {role}")
 
 
 def remove_person(store: Store, name: str, doer: Doer) -> None:
     """Have somebody be nobody, and their tokens open nothing. Raises RunnerError; for oneself."""
-    find_person(store, name)
     _require_other(name, doer)
     with store.write() as connection:
+        _hold_person(connection, name)
         connection.execute(people.delete().where(people.c.name == name))
         _note(connection, "person.removed", doer, name, "")
 
@@ -190,12 +205,12 @@ def make_token(
     """
     if len(label) > _LONGEST_LABEL:
         raise RunnerError(f"a label has at most {_LONGEST_LABEL} characters")
-    find_person(store, name)
     said, now = PREFIX + secrets.token_urlsafe(_BYTES), effects.now()
     ends = _format(now + timedelta(seconds=seconds)) if seconds else ""
     row = {"id": secrets.token_hex(4), "person": name, "label": label, "made": _format(now)}
     row |= {"by": doer.name, "ends": ends, **dict.fromkeys(("used", "revoked", "revoked_by"), "")}
     with store.write() as connection:
+        _hold_person(connection, name)
         connection.execute(tokens.insert().values(**row, digest=_digest(said)))
         _note(connection, "token.made", doer, name, row["id"])
     return said, Token(**row)
@@ -206,7 +221,8 @@ def revoke_token(store: Store, id_: str, doer: Doer) -> Token:
     if not _TOKEN_ID.fullmatch(id_):
         raise RunnerError(f"{id_!a} is no token's id", hint="runner people list")
     with store.write() as connection:
-        row = connection.execute(tokens.select().where(tokens.c.id == id_)).mappings().first()
+        known = tokens.select().where(tokens.c.id == id_).with_for_update()
+        row = connection.execute(known).mappings().first()
         if row is None:
             raise RunnerError(f"there is no token {id_}", hint="runner people list")
         if row["revoked"]:
@@ -225,13 +241,16 @@ def sign_in(store: Store, said: str, note: str) -> tuple[Person, Token] | None:
     """Whose token this is, and that they are here now; None for one that opens nothing."""
     # Found by its digest: how long that takes tells nothing of the token itself.
     with store.write() as connection:
-        found = tokens.select().where(tokens.c.digest == _digest(said))
-        row = connection.execute(found).mappings().first()
+        of_token = tokens.select().where(tokens.c.digest == _digest(said))
+        row = connection.execute(of_token).mappings().first()
         token = _token_of(row) if row else None
         if token is None or not token.is_live:
             return None
         whose = connection.execute(people.select().where(people.c.name == token.person))
-        person = _person_of(whose.mappings().one())
+        found = whose.mappings().first()
+        if found is None:  # taken away at this moment, and the token with them
+            return None
+        person = _person_of(found)
         now = effects.timestamp()
         connection.execute(tokens.update().where(tokens.c.id == token.id).values(used=now))
         _note(connection, "person.signed-in", Doer(person.name, "page"), person.name, note)

@@ -6,17 +6,22 @@ import math
 import os
 import stat
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from site_plans import GREET, NOTE, journal
 from starlette.requests import Request
 
+from runner import effects
 from runner.errors import RunnerError
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.log import Journal
 from runner.model import Ending, Finding
 from runner.serve.builds import Build, Builds
+from runner.serve.listener import read_token
 from runner.serve.metrics import Folder, Metrics, TeamFigures
 
 NEVER = """\
@@ -283,3 +288,18 @@ def test_a_long_journal_is_read_by_and_by_and_its_tasks_are_counted_last(workpla
     folder.tasks_until = 0.0
     folder.look(math.inf)
     assert folder.tasks == {"pending": 1}
+
+
+def test_two_who_ask_for_the_token_at_once_are_told_the_same(tmp_path, monkeypatch):
+    both, write_file = threading.Barrier(2), effects.write_file
+
+    def together(*words, **more):
+        with suppress(threading.BrokenBarrierError):
+            both.wait(1)
+        write_file(*words, **more)
+
+    monkeypatch.setattr(effects, "write_file", together)
+    file = tmp_path / "serve/metrics-token"
+    with ThreadPoolExecutor(2) as pool:
+        told = set(pool.map(read_token, [file, file]))
+    assert told == {file.read_text().strip()}

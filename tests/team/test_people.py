@@ -1,9 +1,11 @@
 """People of a team: roles, tokens that are told once, and who did what to them."""
 
 import hashlib
+import threading
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
 
 from runner.errors import ExitCode, RunnerError
 from runner.team.build_queue import (
@@ -31,6 +33,7 @@ from runner.team.people import (
     sign_in,
 )
 from runner.team.repository_list import Registered
+from runner.team.tables import people as people_table
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "ada@here")
 HERE = Doer("root@here")
@@ -171,3 +174,43 @@ def test_the_command_adds_lists_and_revokes(workplace):
     assert "token.revoked  ada" in workplace.runner("people", "log").out
     assert workplace.runner("people", "remove", "ada").code == 0
     assert workplace.runner("people", "remove", "ada").code == 2
+
+
+def beside(store, open_with, called):
+    """What a call raises that comes while another transaction is open, which then ends."""
+    raised = []
+
+    def call():
+        try:
+            called()
+        except (RunnerError, SQLAlchemyError) as error:
+            raised.append(error)
+
+    with store.write() as connection:
+        connection.execute(open_with)
+        calling = threading.Thread(target=call)
+        calling.start()
+        calling.join(0.5)
+    calling.join(60)
+    return raised
+
+
+def test_of_two_who_add_somebody_at_once_one_is_told(store):
+    row = people_table.insert().values(name="ada", role="admin", added="2026", by="bob")
+    (error,) = beside(store, row, lambda: add_person(store, "ada", "viewer", HERE))
+    assert "ada is known already" in str(error)
+    assert [one.role for one in list_people(store)] == ["admin"]
+
+
+@pytest.mark.parametrize("word", ["token", "role", "remove"])
+def test_who_is_taken_away_at_this_moment_is_nobody(store, word):
+    add_person(store, "ada", "viewer", HERE)
+    calls = {
+        "token": lambda: make_token(store, "ada", HERE),
+        "role": lambda: set_role(store, "ada", "admin", HERE),
+        "remove": lambda: remove_person(store, "ada", HERE),
+    }
+    gone = people_table.delete().where(people_table.c.name == "ada")
+    (error,) = beside(store, gone, calls[word])
+    assert "there is nobody called 'ada'" in str(error)
+    assert list_people(store) == ()

@@ -86,6 +86,12 @@ class Store:
         if not PLAIN.fullmatch(part.pack) or not 0 <= part.number < part.count:
             raise ShapeError("no piece of a pack")
         effects.make_folder(self._incoming)
+        # One at a time: of two last pieces at once both would be found whole, and each would take
+        # them from under the other.
+        with effects.wait_lock(self.folder / "incoming.lock"):
+            return self._add_part(part)
+
+    def _add_part(self, part: Part) -> bool:
         effects.write_file(self._incoming / f"{part.pack}.{part.number}", part.data)
         pieces = [self._incoming / f"{part.pack}.{number}" for number in range(part.count)]
         if not all(piece.is_file() for piece in pieces):

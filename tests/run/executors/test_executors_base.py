@@ -1,10 +1,14 @@
 """The base on its way: a worker has it whole, and gets only what it lacks."""
 
+import contextlib
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
+from runner import effects
 from runner.model.codec import ShapeError
 from runner.repo.read import Repository
 from runner.run.executors import object_transfer as supplies
@@ -104,3 +108,24 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path, store):
 def test_before_the_first_commit_the_base_is_empty(workplace, store):
     with Repository.open(workplace.root) as repository:
         assert store.has(ObjectTransfer(repository).tree_of(""))
+
+
+def test_two_last_pieces_at_once_are_put_together_once(workplace, repository, store, monkeypatch):
+    monkeypatch.setattr(supplies, "PIECE", 30_000)
+    workplace.commit({"big.bin": os.urandom(55_000)})
+    supply = ObjectTransfer(repository)
+    tree = supply.tree_of(workplace.head)
+    parts = in_parts(Pack(supply.pack_for(WORKER, tree), tree), "p-1")
+    assert len(parts) == 2
+    both, write_file = threading.Barrier(2), effects.write_file
+
+    def together(*words, **more):
+        write_file(*words, **more)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(1)
+
+    monkeypatch.setattr(effects, "write_file", together)
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(store.take_part, parts)) == [False, True]
+    assert store.has(tree)
+    assert list((store.folder / "incoming").iterdir()) == []
