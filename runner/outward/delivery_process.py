@@ -24,7 +24,7 @@ from runner.outward.delivery import DoorWork, Patience, deliver
 from runner.outward.nats_door import NatsDoor
 from runner.outward.otlp_work import OtlpWork
 from runner.outward.outbox import FolderOutbox, StoreOutbox
-from runner.outward.told_cursors import ToldFile, require_alone
+from runner.outward.told_cursors import ToldFile, require_alone, take_over
 from runner.outward.webhook_door import WebhookDoor, find_key
 from runner.process.platform import process
 from runner.project import BUILD
@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from runner.outward.delivery import Work
     from runner.outward.outbox import Outbox
     from runner.project import Project
-    from runner.team import event_outbox
+    from runner.team import event_outbox, store_engine
     from runner.team.store_engine import Store
 else:
     event_outbox = lazy_module("runner.team.event_outbox")
+    store_engine = lazy_module("runner.team.store_engine")
 
 _PATIENCE = 60.0
 """Seconds for which a receiver that is away is tried once nothing more is to come."""
@@ -191,7 +192,10 @@ def store_source(
         works = open_works(settings, environ, lambda: StoreOutbox(stored()), None)
         if delivers:
             turn.require()
-        yield Source(works, _cursors(environ, store.address), lambda: True)
+        # The first versions named the file by the whole address, with the password in it.
+        before = _cursors(environ, store.address)
+        cursors = take_over(before, _cursors(environ, store_engine.name_place(store.address)))
+        yield Source(works, cursors, lambda: True)
 
 
 def open_works(
@@ -218,6 +222,6 @@ def open_works(
 
 
 def _cursors(environ: Mapping[str, str], source: str) -> Path:
-    """Where the cursors of a source are kept: a folder's path, or a store's address."""
+    """Where the cursors of a source are kept: a folder's path, or a store without who asks it."""
     name = hashlib.sha256(source.encode()).hexdigest()[:24]
     return Places.of(environ).state / "told" / f"{name}.sqlite"

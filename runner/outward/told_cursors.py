@@ -97,6 +97,27 @@ class ToldFile:
             yield is_ours
 
 
+def take_over(old: Path, new: Path) -> Path:
+    """Where cursors are that once had another name: moved, but not from under who tells by them.
+
+    Raises RunnerError where they cannot be read.
+    """
+    if old == new or new.exists() or not old.exists():
+        return new
+    with effects.try_lock(old.with_suffix(".lock")) as is_ours:
+        if not is_ours:
+            return old
+        with contextlib.closing(sqlite3.connect(old, timeout=_BUSY)) as last, _heard(old):
+            # The last one that closes a database puts its log into it and takes that away
+            # (sqlite.org/wal.html, 2): one file is left to be moved.
+            last.execute("SELECT count(*) FROM cursors").fetchone()
+        effects.step("replace", new)
+        with contextlib.suppress(FileNotFoundError):  # another process moved it just now
+            os.replace(old, new)
+        effects.unlink(old.with_suffix(".lock"))
+    return new
+
+
 def require_alone(*, is_ours: bool, where: Path) -> None:
     """Raise RunnerError where another process tells the same already."""
     if not is_ours:

@@ -36,6 +36,8 @@ _NETWORK = frozenset(
 # Up to the `@`, as SQLAlchemy reads it: a password made as base64 has slashes.
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 _QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
+_USER = re.compile(r"(://)[^:/@\s]*(?::[^@\s]*)?@")
+_LOGIN = re.compile(r"[?&](?:ssl)?(?:password|user)=[^&\s]*", re.IGNORECASE)
 _BUSY = 30.0
 """Seconds for which a writer waits for another one."""
 _CONNECT = 10
@@ -77,6 +79,14 @@ def hide_password(address: str) -> str:
     """An address as it may be shown."""
     said = _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
     return _QUERY.sub(r"\1…", said)
+
+
+def name_place(address: str) -> str:
+    """Which store it is, whoever comes to it by which password."""
+    if address.startswith("sqlite:"):
+        return address
+    said = _USER.sub(r"\1", address.replace("postgresql+psycopg", "postgresql"))
+    return _LOGIN.sub("", said).rstrip("?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,17 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 
 from runner import effects
+from runner.config.paths import Places
 from runner.errors import RunnerError
 from runner.outward import door, http_post
 from runner.outward.delivery import DoorWork, Patience, deliver
+from runner.outward.delivery_process import store_source
 from runner.outward.door import Backoff, DoorAwayError
 from runner.outward.nats_door import NatsDoor, subject_of
 from runner.outward.outbox import FolderOutbox, Message, Positions
@@ -352,6 +355,34 @@ def test_the_command_delivers_says_how_far_and_ends(ground, receiver, monkeypatc
     with told_of(ground).lock():
         assert ground.runner("events", "--deliver").code == 6
     assert ground.runner("events", "--deliver", "--after", "3").code == 2
+
+
+def test_cursors_of_a_store_are_named_without_its_password_and_older_ones_are_moved(
+    ground, receiver, monkeypatch
+):
+    settle(ground, f'webhook = "{receiver.address}/x"\nwebhook_key_env = "HOOK"\n')
+    environ = {**os.environ, "HOOK": KEY.hex()}
+    project = Project.open(ground.root, environ, plan_needed=False)
+    address = "postgresql+psycopg://ada:{}@db.example.org/team"
+    folder = Places.of(environ).state / "told"
+    before = folder / f"{hashlib.sha256(address.format('one').encode()).hexdigest()[:24]}.sqlite"
+    old = ToldFile(before)
+    records = write_journal(ground.root / JOURNAL, 3)
+    assert once(old, webhook(ground, receiver))[0] == ()
+    assert receiver.keys == keys(records)
+
+    def place(word):
+        store = SimpleNamespace(address=address.format(word), is_sqlite=False)
+        with store_source(store, project.settings, environ, delivers=False) as source:
+            return source.cursors
+
+    with old.lock():
+        assert place("one") == before, "an older version tells by it at this moment"
+    now = place("one")
+    assert place("two") == now != before
+    assert [file.name for file in folder.iterdir()] == [now.name]
+    assert once(ToldFile(now), webhook(ground, receiver))[0] == ()
+    assert receiver.keys == keys(records), "nothing is told a second time"
 
 
 def told_of(ground):

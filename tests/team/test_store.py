@@ -30,6 +30,7 @@ from runner.team.store_engine import (
     clock,
     find_address,
     hide_password,
+    name_place,
     open_engine,
     open_store,
     read_revision,
@@ -369,3 +370,20 @@ def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):
     )
     assert runner("store", "backup")[0] == 2
     assert os.environ["HOME"] == str(workplace.home)
+
+
+def test_a_store_has_one_name_whoever_comes_to_it_by_which_password():
+    plain = name_place("postgresql+psycopg://db.example.org:5432/team")
+    word = "a/b:c" + "d?e"
+    for said in (
+        f"postgresql+psycopg://ada:{word}@db.example.org:5432/team",
+        f"postgresql://bob:{word[::-1]}@db.example.org:5432/team",
+        "postgresql://ada@db.example.org:5432/team",
+        f"postgresql://db.example.org:5432/team?user=ada&password={word[:3]}",
+    ):
+        assert name_place(said) == plain, said
+    assert name_place("postgresql://ada:x@other/team?sslmode=require&password=x") == (
+        "postgresql://other/team?sslmode=require"
+    )
+    assert name_place("postgresql://h/team?application_name=a@b") != plain
+    assert name_place("sqlite:////home/ada@work/x.sqlite") == "sqlite:////home/ada@work/x.sqlite"
