@@ -5,19 +5,17 @@ Annotated tags: made once, on a commit, and never moved.
 
 from __future__ import annotations
 
-import os
 import re
-from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE, commit_tree
+from runner.repo.own_refs import list_refs, own_name
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from runner.repo.read import Repository
     from runner.repo.trees import Written
@@ -26,25 +24,6 @@ if TYPE_CHECKING:
 _SLUG_WIDTH = 50
 _DRAFTS = "drafts"
 """Of which commit each draft was made: `<task>/<branch>`."""
-
-
-def own_name(repo: Repository, name: str) -> str:
-    """A name below `refs/runner/` for what is one plan's: every folder's, and every work tree's.
-
-    They all share the refs of the repository, and each plan has its own TASK-001. The plan at the
-    top of the first work tree has the plain name.
-    """
-    linked = repo.folders.git != repo.folders.common
-    tree = repo.folders.git.name if linked else ""
-    if not tree and not repo.prefix.value:
-        return name
-    place = sha256(os.fsencode(f"{tree}\0{repo.prefix.value}")).hexdigest()[:12]
-    return f"of-{place}/{name}"
-
-
-def own_folder(repo: Repository, name: str) -> Path:
-    """Where git keeps such refs below `name` as files, as long as nobody packed them."""
-    return repo.folders.common / "refs/runner" / own_name(repo, name)
 
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
@@ -135,9 +114,8 @@ def drop_drafts(repo: Repository, task: str) -> None:
 
 def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
     """The same of all tasks that are over; asks no git where no draft was made."""
-    folder = own_folder(repo, _DRAFTS)
-    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else ()
-    for task in names:
+    noted = list_refs(repo, own_name(repo, _DRAFTS))
+    for task in dict.fromkeys(one.partition("/")[0] for one in noted):
         if is_done(task):
             drop_drafts(repo, task)
 

@@ -1,7 +1,17 @@
+import pytest
 from repo_build import a_change, a_repository, git
 
+from runner.repo.own_refs import list_refs, own_name
 from runner.repo.read import Repository
-from runner.repo.refs import branch_exists, draft, drop_ref, keep_ref, read_ref, slug
+from runner.repo.refs import (
+    branch_exists,
+    draft,
+    drop_ref,
+    keep_ref,
+    read_ref,
+    slug,
+    sweep_drafts,
+)
 
 
 def test_a_draft_is_a_branch_on_the_base(tmp_path):
@@ -69,3 +79,33 @@ def test_a_commit_is_kept_under_a_ref_of_our_own_and_let_go(tmp_path):
         drop_ref(repo, "run/1")
         assert read_ref(repo, "run/1") is None
         assert not branch_exists(repo, "nothing")
+
+
+@pytest.mark.parametrize("folder", ["", "packages/api"])
+def test_drafts_that_git_packed_are_swept_like_any_other(tmp_path, folder):
+    a_repository(tmp_path, {f"{folder}/a".lstrip("/"): "1"})
+    with Repository.open(tmp_path / folder) as repo:
+        base = repo.head().commit
+        gone = draft(repo, "TASK-003", "x", base, (a_change("b"),), "m")
+        git(tmp_path, "pack-refs", "--all")
+        stays = draft(repo, "TASK-004", "y", base, (a_change("b"),), "m")
+        refs = list_refs(repo, own_name(repo, "drafts"))
+        assert refs == (f"TASK-003/{gone}", f"TASK-004/{stays}")
+        (repo.folders.common / "refs/runner/x.lock").write_text("")
+        sweep_drafts(repo, lambda task: task == "TASK-003")
+        assert (branch_exists(repo, gone), branch_exists(repo, stays)) == (False, True)
+        assert list_refs(repo, own_name(repo, "drafts")) == (f"TASK-004/{stays}",)
+    assert "TASK-003" not in git(tmp_path, "for-each-ref")
+
+
+def test_refs_are_listed_as_git_lists_them_however_it_keeps_them(tmp_path):
+    a_repository(tmp_path, {"a": "1"})
+    with Repository.open(tmp_path) as repo:
+        for name in ("held/A", "held/A2/b", "held/Ä", "heldx/A"):
+            keep_ref(repo, name, repo.head().commit)
+        assert list_refs(repo, "held") == ("A", "A2/b", "Ä")
+        git(tmp_path, "pack-refs", "--all")
+        keep_ref(repo, "held/B", repo.head().commit)
+        drop_ref(repo, "held/A")
+        assert list_refs(repo, "held") == ("A2/b", "B", "Ä")
+        assert list_refs(repo, "nothing") == ()

@@ -17,6 +17,7 @@ from runner.journal.events import WriteReviewed
 from runner.journal.sessions import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
 from runner.repo.commit import commit_tree
+from runner.repo.own_refs import find_own_name
 from runner.repo.refs import keep_ref
 from runner.run.planned.task_plans import keep_plan, parse_edited_plan
 
@@ -126,7 +127,7 @@ def _keep_writes(desk: Desk, one: Waiting, made: list[Change], via: str) -> None
     message = f"held({one.task}): edited by a person\n"
     commit = commit_tree(desk.repository, known.held.base or None, made, message, sign=False)
     # The bytes before the word: after a kill in between the edited ones wait for a new one.
-    keep_ref(desk.repository, known.held.ref, commit.sha)
+    keep_ref(desk.repository, find_own_name(desk.repository, known.held.ref), commit.sha)
     with open_journal(desk.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):
             # who edits a proposal has seen all of it: what they left as it was is approved, too

@@ -11,7 +11,8 @@ from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.refs import draft, drop_ref, keep_ref, own_folder, own_name, read_ref
+from runner.repo.own_refs import find_own_name, list_refs, own_name
+from runner.repo.refs import draft, drop_ref, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -113,11 +114,8 @@ def drop_tried(repository: Repository, task: str) -> None:
 
 def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
     """Forget what attempts left of tasks that begin anew, or are over; asks no git for nothing."""
-    folder = own_folder(repository, _TRIED)
-    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
-    for task in names:
-        # Beside a ref lies git's own lock while that is written, `<ref>.lock`, which is no task.
-        if not is_open(task) and not task.endswith(".lock"):
+    for task in list_refs(repository, own_name(repository, _TRIED)):
+        if not is_open(task):
             drop_tried(repository, task)
 
 
@@ -139,7 +137,7 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def load_held_changes(repository: Repository, held: Held) -> tuple[Change, ...] | None:
     """The changes that are held, or None when their ref is gone."""
-    commit = read_ref(repository, held.ref)
+    commit = read_ref(repository, find_own_name(repository, held.ref))
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 

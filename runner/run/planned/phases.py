@@ -19,7 +19,8 @@ from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
-from runner.repo.refs import drop_ref, keep_ref, own_folder, own_name, read_ref
+from runner.repo.own_refs import find_own_name, list_refs, own_name
+from runner.repo.refs import drop_ref, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
 from runner.run.proof.prove import bench_of
 from runner.secrets.redact import redact
@@ -141,7 +142,7 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 def restate_kept(repository: Repository, kept: Kept, base: str) -> tuple[Change, ...] | None:
     """What is kept, restated against `base`; None where it is gone, or others changed it."""
-    commit = read_ref(repository, kept.ref)
+    commit = read_ref(repository, find_own_name(repository, kept.ref))
     if commit is None:
         return None
     changes = changes_between(repository, kept.base or None, commit)
@@ -160,12 +161,10 @@ def let_go(repository: Repository, task: str) -> None:
 def sweep(repository: Repository, is_kept: Callable[[str], bool]) -> None:
     """Forget what a killed run left behind: phases of tasks that have landed, or begin anew.
 
-    Asks no git where nothing is there; what somebody packed away meanwhile does no harm.
+    Asks no git where nothing is there.
     """
-    folder = own_folder(repository, _FOLDER)
-    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
-    for task in names:
-        if not is_kept(task) and not task.endswith(".lock"):
+    for task in list_refs(repository, own_name(repository, _FOLDER)):
+        if not is_kept(task):
             let_go(repository, task)
 
 

@@ -26,6 +26,7 @@ from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
     drafts,
 )
+from runner.run.landing.old_refs import take_old_refs
 from runner.run.planned import (
     phases,
 )
@@ -103,6 +104,7 @@ class TaskPlans:
         # Any name would do: what lies beside one file of a folder is swept for all of it.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.ledger.state
+        take_old_refs(self.repository)
         phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
         drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
         sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
