@@ -12,6 +12,7 @@ from runner.editor.source_text import Place, Span, span_on
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
+from runner.plan.globs import LONGEST_PATH
 from runner.plan.patterns import pattern_id
 from runner.plan.task_ids import task_id
 from runner.project import PATTERNS
@@ -28,11 +29,14 @@ else:
     read = lazy_module("runner.repo.read")
 
 _ID = re.compile(
-    r"(?<![\w/.\-])(?:TASK[ _-]*\d+|T-?\d+|[A-Za-z][A-Za-z0-9_]*[ _-]?\d+)(?![\w/])(?!-\w)(?!\.\w)",
+    r"(?<![\w/.\-])(?:TASK[ _-]*\d+|T-?\d+|[A-Za-z][A-Za-z0-9_]{0,60}[ _-]?\d{1,20})"
+    r"(?![\w/])(?!-\w)(?!\.\w)",
     re.IGNORECASE,
 )
+"""Bounded: a word of a hundred thousand digits would be tried at each of them."""
 _PATTERN = re.compile(r"(?<![\w/.\-])PATTERN[-_ ]?\d+(?![\w/-])(?!\.\w)", re.IGNORECASE)
 _PATH = re.compile(r"[\w@+~\[\](){}.-]*(?:/[\w@+~\[\](){}.-]+)+|[\w@+-][\w@+.-]*\.\w+|\.\w[\w.-]*")
+_RUN = re.compile(r"[\w@+~\[\](){}./-]+")
 _CODE = re.compile(r"`([^`]+)`")
 _FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+)*(?P<mark>`{3,}|~{3,})(?P<info>.*)")
 
@@ -98,13 +102,20 @@ def mention_at(plan: OpenPlan, path: str, place: Place) -> Mention | None:
 def _path_at(plan: OpenPlan, path: str, place: Place, line: str) -> Mention | None:
     """A path in a code span, or a word of one; it is there, or a task makes it."""
     spans = [(match[1], *match.span(1)) for match in _CODE.finditer(line)]
-    words = [(match[0], *match.span()) for match in _PATH.finditer(line)]
+    words = [(match[0], *match.span()) for match in _find_paths(line)]
     for word, start, end in (*spans, *words):
         span = span_on(place.line, start, end)
         name = word.removeprefix("./")
         if span.holds(place) and (plan.file(name) or makers(plan, name)):
             return Mention("file", name, path, span)
     return None
+
+
+def _find_paths(line: str) -> Iterator[re.Match[str]]:
+    """What may be a path, in each run of signs that paths have; a longer run is none."""
+    for run in _RUN.finditer(line):
+        if run.end() - run.start() <= LONGEST_PATH:
+            yield from _PATH.finditer(line, *run.span())
 
 
 def makers(plan: OpenPlan, path: str) -> tuple[Task, ...]:

@@ -40,9 +40,11 @@ _MOST_TESTS = 20
 _LONGEST = 600
 _LONGEST_LINE = 160
 _PYTHON_PLACE = regex(r'File "([^"]+)", line (\d+)')
-_PLACE = regex(r"(?<![\w:])(?:file://)?([\w./@+-]+\.[a-z]{1,4}:\d+)")
+_PLACE = regex(r"(?<![\w:])(?:file://)?([\w./@+-]{1,300}\.[a-z]{1,4}:\d{1,9})")
 """`tests/a.test.ts:5` of pytest, node, jest, go and cargo; the column behind it is left out."""
 _RAISED = regex(r"\[?[\w.]*(?:Error|Exception|Failure)\b|assertion ")
+_MOST_SAID = 64 << 10
+"""Characters of a test's message in which its line is looked for."""
 _SIGNALLED = 128
 _NOT_STARTED = 126
 _CLOSING = 3
@@ -179,6 +181,8 @@ def find_place(said: str) -> str:
 
     Places outside the project (absolute paths) count only where there is no other.
     """
+    if len(said) > _MOST_SAID:  # a stack ends it, or begins it
+        said = f"{said[: _MOST_SAID // 2]}\n{said[-_MOST_SAID // 2 :]}"
     stack = [f"{path}:{line}" for path, line in _PYTHON_PLACE.findall(said)]
     others = [found for found in _PLACE.findall(said) if "node_modules/" not in found]
     told = [*reversed(stack), *others]

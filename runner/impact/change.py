@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _MOST_COMPARED = 200
+_MOST_IN_ALL = 2_000
+"""Comparisons by lines; beyond them a file that moved and changed is one that went and one that
+came, which asks for no less to be proven."""
 _ALIKE = 0.5
 """The share of lines a moved file keeps at least; git's own rule for renames (`-M50%`)."""
 
@@ -71,24 +75,48 @@ def with_moves(changes: Iterable[Changed]) -> tuple[Changed, ...]:
     share the file's name and at least half of their lines.
     """
     differing = [one for one in changes if one.is_whole or one.before != one.after]
-    gone = [one for one in differing if one.is_deleted]
-    taken: set[str] = set()
+    gone = _Gone(one for one in differing if one.is_deleted)
     found: list[Changed] = []
     for one in differing:
-        origin = _origin(one, gone, taken) if one.is_created and not one.origin else ""
-        taken |= {origin}
+        origin = gone.take_origin(one) if one.is_created and not one.origin else ""
         found.append(replace(one, origin=origin) if origin else one)
     return tuple(found)
 
 
-def _origin(new: Changed, gone: Sequence[Changed], taken: set[str]) -> str:
-    left = [one for one in gone if one.path not in taken]
-    same = [one.path for one in left if one.before and one.before == new.after]
-    if same:
-        return same[0]
-    name = new.path.rpartition("/")[2]
-    near = [one for one in left if one.path.rpartition("/")[2] == name][:_MOST_COMPARED]
-    return next((one.path for one in near if _alike(one.before, new.after)), "")
+class _Gone:
+    """Files that went, of which each is the origin of one file at most."""
+
+    def __init__(self, gone: Iterable[Changed]) -> None:
+        # By what is looked for: a folder of thousands that moved would be looked through for each.
+        self._by_bytes: dict[bytes, dict[str, Changed]] = {}
+        self._by_name: dict[str, dict[str, Changed]] = {}
+        self._compared = 0
+        for one in gone:
+            self._by_name.setdefault(_name(one), {})[one.path] = one
+            if one.before:
+                self._by_bytes.setdefault(one.before, {})[one.path] = one
+
+    def take_origin(self, new: Changed) -> str:
+        """From where a file came; empty for one that is new."""
+        same = self._by_bytes.get(new.after or b"", {})
+        found = next(iter(same.values()), None) or self._find_near(new)
+        if found is None:
+            return ""
+        del self._by_name[_name(found)][found.path]
+        self._by_bytes.get(found.before or b"", {}).pop(found.path, None)
+        return found.path
+
+    def _find_near(self, new: Changed) -> Changed | None:
+        near = self._by_name.get(_name(new), {}).values()
+        for one in islice(near, min(_MOST_COMPARED, _MOST_IN_ALL - self._compared)):
+            self._compared += 1
+            if _alike(one.before, new.after):
+                return one
+        return None
+
+
+def _name(one: Changed) -> str:
+    return one.path.rpartition("/")[2]
 
 
 def _alike(one: bytes | None, other: bytes | None) -> bool:

@@ -6,9 +6,10 @@ import shutil
 import subprocess
 
 import pytest
+from growth import grows_as_its_input
 from test_gates_base_tests import asked
 
-from runner.gates.check_run import format_test
+from runner.gates.check_run import find_place, format_test
 from runner.gates.test_reports import read_script_results, read_told
 from runner.text.wording import list_failures
 
@@ -187,3 +188,14 @@ def test_a_file_that_could_not_be_loaded_is_an_error(tmp_path, status, message, 
     assert shown == [f"a.spec.ts:1: {why}  (a.spec.ts)"] * len(outcomes), (
         "first of all, in one line"
     )
+
+
+@pytest.mark.parametrize("part", ["./", "-", "a.", "a.py:", "1"])
+def test_the_place_of_a_failure_is_looked_for_in_linear_time(part):
+    assert grows_as_its_input(lambda size: lambda: find_place(part * size), 4_000)
+    assert find_place(f"{part * 50_000}\ntests/test_a.py:5: no") in ("tests/test_a.py:5", "a.py:")
+
+
+def test_the_last_of_a_long_stack_is_the_place():
+    stack = "".join(f'File "src/a{n}.py", line {n}\n' for n in range(9_000))
+    assert find_place(stack) == "src/a8999.py:8999"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from impact_build import TASKS, a_shop, a_task, code, doubts, names, reasons
 
-from runner.impact.change import Changed
+from runner.impact import change
+from runner.impact.change import Changed, with_moves
 from runner.impact.reasons import Dependents, Width
 
 DIRECT = Width(Dependents.DIRECT)
@@ -127,6 +128,40 @@ def test_ownership_follows_a_file_that_moved():
         "src/shop/mail.py",
         "src/shop/post.py",
     ]
+
+
+def test_a_folder_of_thousands_that_moved_is_looked_through_once(monkeypatch):
+    asked = []
+
+    class Counted(bytes):
+        __slots__ = ()
+        __hash__ = bytes.__hash__
+
+        def __eq__(self, other):
+            asked.append("bytes")
+            return bytes.__eq__(self, other)
+
+    alike = change._alike
+    monkeypatch.setattr(change, "_alike", lambda *both: asked.append("lines") or alike(*both))
+    number = 1_500
+    gone = [Changed(f"a/{n}/m.py", Counted(b"%d\n" % n), None) for n in range(number)]
+    came = [Changed(f"b/{n}/m.py", None, Counted(b"%d\n" % n)) for n in range(number)]
+    told = with_moves([*gone, *came])
+    assert [one.origin for one in told[number:]] == [one.path for one in gone]
+    assert len(asked) < 10 * number
+    asked.clear()
+    edited = [Changed(f"c/{n}/m.py", None, Counted(b"other %d\n" % n)) for n in range(number)]
+    assert {one.origin for one in with_moves([*gone, *edited])} == {""}
+    assert len(asked) < 10 * number
+
+
+def test_of_equal_files_each_that_went_is_the_origin_of_one_that_came():
+    gone = [Changed(f"a{n}.py", b"x\n", None) for n in (1, 2)]
+    came = [Changed(f"b{n}.py", None, b"x\n") for n in (1, 2, 3)]
+    edited = Changed("new/a2.py", None, b"x\n")
+    told = {one.path: one.origin for one in with_moves([*gone, *came, edited])}
+    assert (told["b1.py"], told["b2.py"]) == ("a1.py", "a2.py")
+    assert (told["b3.py"], told["new/a2.py"]) == ("", "")
 
 
 def test_inputs_name_files_by_globs():
