@@ -224,7 +224,7 @@ class Project:
     @property
     def plan_file(self) -> older_text.PlanFile:
         """The plan as git is asked about it."""
-        return older_text.PlanFile(self.plan_path, self.statuses_in)
+        return older_text.PlanFile(self.plan_path, self.statuses_in, self.settings.id_prefixes)
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""

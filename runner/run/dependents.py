@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runner.model import Contract, Digest
     from runner.plan import document
     from runner.repo.read import Repository
+    from runner.run.older_text import PlanFile
 else:
     document = lazy_module("runner.plan.document")
 
@@ -58,7 +59,7 @@ def _value(task: Task, field: str) -> object:
 
 
 def fields_since(
-    repository: Repository, task: object, proven: Digest, landed: str
+    repository: Repository, plan: PlanFile, task: object, proven: Digest, landed: str
 ) -> tuple[str, ...]:
     """What of a task was edited since it was built under the digest `proven`.
 
@@ -67,36 +68,38 @@ def fields_since(
     """
     if not isinstance(task, Task):
         return UNKNOWN
-    for data in _texts(repository, landed):
-        old = _task_in(data, task.id)
+    for data in _texts(repository, plan, landed):
+        old = _task_in(data, task.id, plan)
         if old is not None and old.spec.what == proven:
             return find_changed_fields(old, task)
     return UNKNOWN
 
 
-def _task_in(data: bytes, id_: str) -> Task | None:
-    return next((one for one in document.read_plan(data, PLANS[0]).tasks if one.id == id_), None)
+def _task_in(data: bytes, id_: str, plan: PlanFile) -> Task | None:
+    tasks = document.read_plan(data, plan.path, prefixes=plan.prefixes).tasks
+    return next((one for one in tasks if one.id == id_), None)
 
 
-def _texts(repository: Repository, landed: str) -> Iterator[bytes]:
+def _texts(repository: Repository, plan: PlanFile, landed: str) -> Iterator[bytes]:
     """Every older text of the plan, each once, the likeliest first."""
     seen: set[bytes] = set()
-    for commit in _commits(repository, landed):
-        for path in PLANS:
+    paths = tuple(dict.fromkeys((plan.path, *PLANS)))
+    for commit in _commits(repository, landed, paths):
+        for path in paths:
             data = repository.blob(commit, path)
             if data and data not in seen:
                 seen.add(data)
                 yield data
 
 
-def _commits(repository: Repository, landed: str) -> Iterator[str]:
+def _commits(repository: Repository, landed: str, places: Sequence[str]) -> Iterator[str]:
     head = repository.head().commit
     if head is None:
         return
     yield head
     if landed and repository.resolve(landed):
         yield landed
-    paths = [repository.prefix.whole(path) for path in PLANS]
+    paths = [repository.prefix.whole(path) for path in places]
     words = ("log", f"--max-count={_OLDER}", "--format=%H", "--end-of-options", head, "--", *paths)
     yield from repository.git.run(*words).decode().split()
 

@@ -45,6 +45,8 @@ class PlanFile:
 
     path: str
     read: Callable[[bytes], Mapping[str, Status]]
+    prefixes: tuple[str, ...] = ()
+    """Of ids, beside those that are always read."""
 
 
 class _Version(NamedTuple):

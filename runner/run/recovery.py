@@ -148,7 +148,7 @@ def gather_facts(
     )
 
     def fields_of(task: PlannedTask, proven: Spec) -> tuple[str, ...]:
-        return fields_since(repository, task, proven.what, state.task(task.id).commit)
+        return fields_since(repository, plan, task, proven.what, state.task(task.id).commit)
 
     here = Facts(descends=True, landed={}, fields_of=fields_of, is_older=older.holds)
     if head is None:

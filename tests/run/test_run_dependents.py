@@ -7,7 +7,16 @@ import pytest
 from growth import grows_as_its_input
 
 from runner.model import Contract, Spec, Task
-from runner.run.dependents import UNKNOWN, behind_whom, find_changed_fields, find_reached
+from runner.plan.document import read_plan
+from runner.repo.read import Repository
+from runner.run.dependents import (
+    UNKNOWN,
+    behind_whom,
+    fields_since,
+    find_changed_fields,
+    find_reached,
+)
+from runner.run.older_text import PlanFile
 
 SPEC = Spec("sha256:a", "sha256:b")
 
@@ -117,3 +126,17 @@ def test_nobody_is_reached_through_a_file_of_what_needs_them(seed):
         assert {*behind_whom(tasks, [one.id])[one.id]} == {*one.depends_on} | expected
         for id_, why in find_reached(tasks, [one.id]).items():
             assert id_ not in needs_of(tasks, why.via)
+
+
+@pytest.mark.parametrize("path", ["TASK-GRAPH.md", "plans/two.md"])
+def test_an_edit_is_named_whatever_prefix_ids_bear_and_wherever_the_plan_is(workplace, path):
+    text = "# Plan\n\n## ABC-12: {}\n\n- Output files: `a.txt`\n"
+    workplace.write({path: text.format("Before")})
+    workplace.commit(message="plan")
+    old, new = (
+        read_plan(text.format(title).encode(), path, prefixes=("ABC",)).tasks[0]
+        for title in ("Before", "After")
+    )
+    with Repository.open(workplace.root) as repository:
+        plan = PlanFile(path, lambda _: {}, ("ABC",))
+        assert fields_since(repository, plan, new, old.spec.what, "") == ("Title",)
