@@ -45,6 +45,19 @@ def test_a_clone_that_has_no_journal_knows_whose_each_landing_is(two, tmp_path, 
     assert first.statuses == dict.fromkeys(BOTH, "DONE")
 
 
+def test_a_plan_whose_folder_was_moved_is_proven_where_it_is_now(workplace):
+    a_plan_in(workplace, "packages/a").run()
+    workplace.git("mv", "packages/a", "packages/b")
+    workplace.commit(message="moved")
+    moved = Workplace(workplace.root / "packages/b", workplace.home)
+    said = moved.runner("status").out
+    assert "../a/x.txt is gone since it was proven (was the plan's folder moved?)" in said
+    assert moved.runner("verify", "--all", "--trust").code == 0
+    assert "unproven" not in moved.runner("status").out
+    assert "nothing would run" in moved.runner("run", "--dry-run", "--trust").said
+    assert moved.statuses == dict.fromkeys(BOTH, "DONE")
+
+
 def test_what_one_plan_takes_back_stays_taken_back_in_it_alone(two):
     first, second = two
     assert second.run().code == 0

@@ -61,7 +61,9 @@ class Unverified(NamedTuple):
         shown = ", ".join(named) + (f" and {more} more" if more else "")
         if self.claimed and not gone:
             return f"the proof in the commit of {shown} is not about these bytes"
-        return f"{shown} {'is gone' if gone else 'was changed'} since it was proven"
+        told = f"{shown} {'is gone' if gone else 'was changed'} since it was proven"
+        moved = gone and all(path.startswith("../") for path in named)
+        return f"{told} (was the plan's folder moved?)" if moved else told
 
 
 class _Landing(NamedTuple):
