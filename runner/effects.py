@@ -47,7 +47,7 @@ def step(kind: str, target: str | Path) -> None:
 
 def write_file(
     path: Path,
-    content: bytes,
+    content: bytes | bytearray,
     *,
     mode: int = 0o644,
     expected: bytes | None = None,
@@ -109,7 +109,7 @@ def mode_of(path: Path) -> int:
         return 0o644
 
 
-def append(descriptor: int, content: bytes, target: str | Path = "") -> None:
+def append(descriptor: int, content: bytes | bytearray, target: str | Path = "") -> None:
     """Write all bytes to an open file, at its position."""
     step("write", target)
     view = memoryview(content)

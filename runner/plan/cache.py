@@ -1,30 +1,29 @@
 """The parsed plan kept in the user's cache folder, so that a second look costs no parsing.
 
-Three files beside each other: `outline.json` has the sections that are not plainly written,
-`digests.json` both digests of the tasks in those that are, `plan.json` all that tasks say. Each
-is a line that says what it belongs to and a checksum, then one JSON value. What does not fit is
-ignored and written anew. Nothing here is durable or trusted: it holds only what the plan's own
-bytes say.
+Two files beside each other: `outline.json` has the sections that are not plainly written,
+`plan.json` all that tasks say, and both digests of each. A line says what the file belongs to, then
+each section has its row (`cache_file`). What does not fit is ignored and written anew. Nothing here
+is durable or trusted: it holds only what the plan's own bytes say.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import zlib
+import sys
+from collections import deque
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import runner
-from runner import effects, model
+from runner import model
 from runner.lazy_module import lazy_module
 from runner.model import Block, Contract, GateSpec, Severity, Spec, Task, TestContract
 from runner.model.codec import Codec, Shape, usual_values
 from runner.plan import outline
+from runner.plan.cache_file import CacheFile
 from runner.plan.diagnostic import Problem
-from runner.plan.digest import decode_digests, encode_digests
 from runner.plan.outline import (
     Cut,
     Kept,
@@ -38,7 +37,7 @@ from runner.plan.outline import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from runner.plan import document, markdown, plain_sections
@@ -54,9 +53,8 @@ else:
     plain_sections = lazy_module("runner.plan.plain_sections")
 
 
-_FORMAT = 11
+_FORMAT = 12
 _OUTLINE = "outline.json"
-_DIGESTS = "digests.json"
 _PLAN = "plan.json"
 
 
@@ -68,18 +66,23 @@ def load_outline(
     `path` names the file and keeps the caches of several plans apart. Without a folder nothing is
     kept. A folder that cannot be written is not an error.
     """
-    return _outline(_Learner(data, path, prefixes), cache_folder)
+    learner = _Learner(data, path, prefixes)
+    digests = _Digests(learner, CacheFile(cache_folder, _PLAN, _stamp(path, prefixes)))
+    outline = _outline(learner, cache_folder, digests.of)
+    digests.sections = outline.sections
+    return outline
 
 
-def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
+def _outline(
+    learner: _Learner, cache_folder: Path | None, digests: Callable[[int], Spec]
+) -> Outline:
     data, prefixes = learner.data, learner.prefixes
-    stamp = _stamp(learner.path, prefixes)
-    known = decode_known_sections(_read(cache_folder, _OUTLINE, stamp))
-    digests = _Digests(learner, cache_folder, stamp)
-    found = digests.sections = walk(data, known, prefixes, learner.learn, digests.of)
-    sections = [each.known for each in found if each.known is not None]
-    if learner.learnt or len(sections) != len(known):
-        _write(cache_folder, _OUTLINE, stamp, list(sections))  # rows of named tuples
+    with CacheFile(cache_folder, _OUTLINE, _stamp(learner.path, prefixes)) as file:
+        known = decode_known_sections(file.values())
+        found = walk(data, known, prefixes, learner.learn, digests)
+        sections = [each.known for each in found if each.known is not None]
+        if learner.learnt or len(sections) != len(known):
+            file.replace((one.digest, one) for one in sections)  # rows of named tuples
     tasks = tuple(task for each in found for task in each.tasks)
     return Outline(
         title=next((each.title for each in found if each.title), ""),
@@ -93,9 +96,9 @@ def _outline(learner: _Learner, cache_folder: Path | None) -> Outline:
 class _Digests:
     """Both digests of the tasks of plain sections: read all at once when one is asked for."""
 
-    def __init__(self, learner: _Learner, folder: Path | None, stamp: list[object]) -> None:
+    def __init__(self, learner: _Learner, file: CacheFile) -> None:
         self.sections: Sequence[Found] = ()
-        self._learner, self._folder, self._stamp = learner, folder, stamp
+        self._learner, self._file = learner, file
         self._by_start: dict[int, Spec] = {}
 
     def of(self, start: int) -> Spec:
@@ -105,49 +108,49 @@ class _Digests:
         return self._by_start[start]
 
     def _read(self) -> None:
-        known = decode_digests(_read(self._folder, _DIGESTS, self._stamp))
-        used: dict[str, Spec] = {}
-        missing = 0
-        for found in self.sections:
-            # Only plain sections: of the others the outline itself has both digests.
-            if found.known is not None or not found.tasks:
-                continue
-            digest = found.digest(self._learner.data)
-            spec = known.get(digest)
-            if spec is None:
-                section = self._learner.read(found, keep=True)
-                spec, missing = section.tasks[0].spec, missing + 1
-            used[digest] = self._by_start[found.tasks[0].span.start] = spec
-        if missing or len(used) != len(known):
-            _write(self._folder, _DIGESTS, self._stamp, encode_digests(used))
+        with self._file as rows:
+            for found in self.sections:
+                digest = found.digest(self._learner.data)
+                # Of all others the outline itself has both digests: their rows only stay.
+                if found.known is not None or not found.tasks:
+                    rows.take(digest, bool)
+                    continue
+                spec = rows.take(digest, decode_spec)
+                if spec is None:
+                    section = self._learner.read(found, keep=True)
+                    rows.put(digest, encode_section(section))
+                    spec = section.tasks[0].spec
+                self._by_start[found.tasks[0].span.start] = spec
+            rows.keep()
 
 
 def load_plan(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Plan:
     """The whole plan, as `read_plan` gives it; only sections that changed are parsed."""
-    stamp = _stamp(path, prefixes)
     learner = _Learner(data, path, prefixes, remember=True)
-    outline = _outline(learner, cache_folder)
-    kept = decode_kept_sections(_read(cache_folder, _PLAN, stamp))
-    sections: list[Section] = []
-    used: dict[str, object] = {}
-    specs: dict[str, Spec] = {}
-    for found in outline.sections:
-        digest = found.digest(data)
-        section = section_from(kept[digest], found, path) if digest in kept else None
+    # Each section's outline is let go as soon as the section is made of it.
+    found = deque(_outline(learner, cache_folder, _no_digests).sections)
+    with CacheFile(cache_folder, _PLAN, _stamp(path, prefixes)) as rows:
+        plan = document.plan_of(data, path, _sections(found, learner, rows))
+        rows.keep()
+    return plan
+
+
+def _no_digests(start: int) -> Spec:
+    """Of a whole plan's sections the rows say them, or their own text."""
+    raise AssertionError(f"the digests of the task at byte {start} are with its section")
+
+
+def _sections(found: deque[Found], learner: _Learner, rows: CacheFile) -> Iterator[Section]:
+    while found:
+        one = found.popleft()
+        digest = one.digest(learner.data)
+        section = rows.take(digest, partial(section_from, found=one, path=learner.path))
         if section is None:
-            section = learner.read(found)
-            used[digest] = encode_section(section)
-        else:
-            used[digest] = kept[digest]
-        sections.append(section)
-        if found.known is None and section.tasks:
-            specs[digest] = section.tasks[0].spec
-    if learner.learnt or len(used) != len(kept):
-        _write(cache_folder, _PLAN, stamp, used)
-        _write(cache_folder, _DIGESTS, stamp, encode_digests(specs))
-    return document.plan_of(data, path, sections)
+            section = learner.read(one)
+            rows.put(digest, encode_section(section))
+        yield section
 
 
 class _Learner:
@@ -255,47 +258,21 @@ def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
     return [_FORMAT, runner.__version__, newest, path, *prefixes]
 
 
-def _read(folder: Path | None, name: str, stamp: list[object]) -> object:
-    """The content of a cache file; None when it is missing, damaged or of something else."""
-    if folder is None:
-        return None
-    try:
-        head, _, body = (folder / name).read_bytes().partition(b"\n")
-        described = json.loads(head)
-        # Against a torn file, and no more: who can write the user's cache needs no forged plan.
-        fits = described == [stamp, zlib.crc32(body)]
-        return json.loads(body) if fits else None
-    except (OSError, ValueError):
-        return None  # a cache that cannot be read is no cache
-
-
-def _write(folder: Path | None, name: str, stamp: list[object], content: object) -> None:
-    if folder is None:
-        return
-    # A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as
-    # escapes.
-    body = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
-    head = json.dumps([stamp, zlib.crc32(body)]).encode()
-    try:
-        effects.make_folder(folder)
-        effects.write_file(folder / name, head + b"\n" + body, mode=0o600, durable=False)
-    except OSError:
-        return  # the next run parses again; nothing else is lost
-
-
 _ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-_OF_OUTLINE = frozenset({"id", "title", "line", "spec", "status", "note"})
-"""What the outline knows of a task."""
+_OF_OUTLINE = frozenset(
+    {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
+)
+"""What the outline knows of a task, or a row says apart."""
 _PLACED = ("test_contracts", "contracts", "gates", "blocks")
 """Fields of a task whose parts know their line."""
 _ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
 
 
-def decode_known_sections(content: object) -> list[KnownSection]:
+def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
     """Known sections from JSON values; none when they are not of this shape."""
     try:
         read = _ROWS.reader(KnownSection)
-        return [read(row, ()) for row in content] if isinstance(content, list) else []
+        return [read(row, ()) for row in rows]
     except _ODD:
         return []
 
@@ -303,15 +280,11 @@ def decode_known_sections(content: object) -> list[KnownSection]:
 # --- whole sections -------------------------------------------------------------------
 
 
-def decode_kept_sections(content: object) -> dict[str, Any]:
-    """Whole sections by digest, still as JSON values."""
-    return content if isinstance(content, dict) else {}
-
-
 def encode_section(section: Section) -> list[Any]:
     """A section as JSON values; lines count from its first, statuses are left out."""
     first = section.first_line
     return [
+        [digest for task in section.tasks for digest in (task.spec.what, task.spec.proof)],
         [_plain_task(task, first) for task in section.tasks],
         [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
         [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
@@ -339,6 +312,15 @@ def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task]
     return tuple(usual), tuple(usual.values()), attrgetter(*usual)
 
 
+def decode_spec(row: Any) -> Spec | None:
+    """Both digests of the only task of a section; None for an odd row."""
+    try:
+        what, proof = row[0]
+    except _ODD:
+        return None
+    return Spec(what, proof)
+
+
 def section_from(row: object, found: Found, path: str) -> Section | None:
     """The section a row tells of, at the place where it was found; None for an odd row."""
     try:
@@ -350,8 +332,9 @@ def section_from(row: object, found: Found, path: str) -> Section | None:
 def _section_from(row: Any, found: Found, path: str) -> Section:
     from runner.plan.sections import Section, Written
 
-    tasks, problems, written = row
+    digests, tasks, problems, written = row
     first = found.first_line
+    specs = map(Spec, digests[::2], digests[1::2])
     return Section(
         start=found.start,
         end=found.end,
@@ -360,7 +343,8 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
         level=found.level,
         title=found.title,
         tasks=tuple(
-            _task_from(plain, light, first) for plain, light in zip(tasks, found.tasks, strict=True)
+            _task_from(plain, light, spec, first)
+            for plain, light, spec in zip(tasks, found.tasks, specs, strict=True)
         ),
         spans=tuple(task.span for task in found.tasks),
         problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
@@ -376,18 +360,23 @@ def _written(line: Written, first: int) -> Written:
     return line._replace(line=line.line + first)
 
 
-def _task_from(row: dict[str, Any], light: OutlineTask, first: int) -> Task:
+def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) -> Task:
     values = _ROWS.read_fields(Task, row)
     for name in _PLACED:
         if name in values:
             values[name] = _move(values[name], first)
+    values.setdefault("budget", usual_values(Task)["budget"])
     return Task(
-        id=light.id,
+        id=sys.intern(light.id),
         title=light.title,
         line=light.line,
-        spec=light.spec,
+        spec=spec,
         status=light.status,
         note=light.note,
+        type=light.type,
+        # One text for an id, wherever the plan names it: a long plan names each several times.
+        depends_on=tuple(map(sys.intern, light.depends_on)),
+        outputs=light.outputs,
         **values,
     )
 

@@ -87,16 +87,3 @@ def _collapse_spaces(text: str) -> str:
 def _digest(part: Part) -> str:
     """Digest of nested values; `repr` keeps every border between them."""
     return "sha256:" + hashlib.sha256(repr(part).encode("utf-8", "replace")).hexdigest()
-
-
-def encode_digests(specs: Mapping[str, Spec]) -> dict[str, tuple[str, str]]:
-    """Both digests of tasks, by those of their sections, as JSON values."""
-    return {digest: (spec.what, spec.proof) for digest, spec in specs.items()}
-
-
-def decode_digests(content: object) -> dict[str, Spec]:
-    """The same from JSON values; none when they are not of this shape."""
-    try:
-        return {digest: Spec(what, proof) for digest, (what, proof) in content.items()}  # type: ignore[attr-defined]  # of any other shape it is an odd one
-    except (AttributeError, TypeError, ValueError):
-        return {}

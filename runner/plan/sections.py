@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
@@ -333,8 +334,10 @@ def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, 
     status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
     others = {key: value for key, value in values.items() if key != "status" and value is not None}
     others.setdefault("budget", _NO_BUDGET)
+    if needs := cast("tuple[str, ...]", others.get("depends_on")):
+        others["depends_on"] = tuple(map(sys.intern, needs))
     return Task(
-        id=id_,
+        id=sys.intern(id_),
         title=_short(title),
         line=line,
         spec=digest.spec_of(title, values, body.prose_texts, body.examples, body.blocks),

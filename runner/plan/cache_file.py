@@ -1,0 +1,161 @@
+"""A file of the plan's cache: rows in JSON, each by the digest of what it was made of.
+
+A plan of a hundred thousand sections has as many rows. They are read one by one as they are asked
+for, and written one by one: the whole of them is never in memory as values, nor a second time as
+text. Nothing here is durable or trusted: each row has a sum, and one that does not fit is none.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from array import array
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runner import effects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from io import BufferedReader
+    from pathlib import Path
+    from typing import Self
+
+    T = TypeVar("T")
+
+_SUM = 9
+"""Characters of a row's sum, and the blank behind it."""
+
+
+class CacheFile:
+    """Rows by their keys, asked for in the order in which they are to stand next time.
+
+    That is the order of the file, but where the plan was edited. Use it as a context.
+    """
+
+    def __init__(self, folder: Path | None, name: str, stamp: list[object]) -> None:
+        self._path = folder / name if folder else None
+        self._head = json.dumps(stamp).encode() + b"\n"
+        self._file: BufferedReader | None = None
+        self._here = self._at = 0
+        """Where the row begins that was read last, and the next one."""
+        self._passed: dict[bytes, int] = {}
+        """Where rows stand that were read on the way to others."""
+        self._order = array("q")
+        """Where the rows that were found stand, in the order of asking; below 0 those of `_new`."""
+        self._new: list[bytes] = []
+        self._differs = False
+
+    def __enter__(self) -> Self:
+        """Open it; one that is missing, or of something else, has no rows."""
+        try:
+            self._file = self._path.open("rb") if self._path else None
+        except OSError:
+            return self
+        if self._file is not None and self._file.readline() != self._head:
+            self._file.close()
+            self._file = None
+        self._at = len(self._head)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def take(self, key: str, read: Callable[[Any], T | None]) -> T | None:
+        """What `read` makes of the row of this key; None where there is none, or it is odd."""
+        wanted = key.encode()
+        at = self._passed.get(wanted, -1)
+        row = self._read_on(wanted) if at < 0 else self._row_at(at)
+        self._differs = self._differs or at >= 0
+        try:
+            made = None if row is None else read(json.loads(row))
+        except ValueError:
+            made = None
+        if made is not None:
+            self._order.append(at if at >= 0 else self._here)
+        return made
+
+    def put(self, key: str, row: object) -> None:
+        """A row that is new, or stands for one that was odd."""
+        self._new.append(_line(key, row))
+        self._order.append(-len(self._new))
+
+    def values(self) -> Iterator[Any]:
+        """All rows in the order of the file; none of them is kept for that."""
+        while (found := self._next()) is not None:
+            yield json.loads(found[1])
+
+    def keep(self) -> None:
+        """Write it anew where other rows were asked for than stand in it."""
+        if self._new or self._differs or self._next() is not None:
+            self._write(self._lines())
+
+    def replace(self, rows: Iterable[tuple[str, object]]) -> None:
+        """Write these rows by their keys in place of all."""
+        self._write(_line(key, row) for key, row in rows)
+
+    def _write(self, lines: Iterable[bytes]) -> None:
+        """Write it whole; a folder that cannot be written keeps nothing."""
+        if self._path is None:
+            return
+        content = bytearray(self._head)
+        try:
+            for line in lines:
+                content += line
+            effects.make_folder(self._path.parent)
+            effects.write_file(self._path, content, mode=0o600, durable=False)
+        except OSError:
+            return  # the next run parses again; nothing else is lost
+
+    # --- rows in the file -------------------------------------------------------------
+
+    def _read_on(self, wanted: bytes) -> bytes | None:
+        while (found := self._next()) is not None:
+            key, row = found
+            if key == wanted:
+                return row
+            self._differs = True
+            self._passed.setdefault(key, self._here)
+        return None
+
+    def _next(self) -> tuple[bytes, bytes] | None:
+        """Key and text of the next row; None at the end. Odd rows are passed over."""
+        found = None
+        while found is None and self._file is not None and (line := self._file.readline()):
+            found = _whole(line)
+            self._here, self._at = self._at, self._at + len(line)
+            self._differs = self._differs or found is None
+        return found
+
+    def _row_at(self, at: int) -> bytes | None:
+        """A row that was passed; the reading goes on where it was."""
+        found = _whole(self._line_at(at))
+        if self._file is not None:
+            self._file.seek(self._at)
+        return found[1] if found else None
+
+    def _line_at(self, at: int) -> bytes:
+        if self._file is None:
+            return b""
+        self._file.seek(at)
+        return self._file.readline()
+
+    def _lines(self) -> Iterator[bytes]:
+        for at in self._order:
+            yield self._new[-at - 1] if at < 0 else self._line_at(at)
+
+
+def _whole(line: bytes) -> tuple[bytes, bytes] | None:
+    """Key and row of a line whose sum fits."""
+    said, body = line[: _SUM - 1], line[_SUM:-1]
+    if not line.endswith(b"\n") or said != b"%08x" % zlib.crc32(body):
+        return None
+    key, _, row = body.partition(b" ")
+    return key, row
+
+
+def _line(key: str, row: object) -> bytes:
+    # A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as escapes.
+    said = json.dumps(row, ensure_ascii=True, separators=(",", ":"))
+    body = f"{key} {said}".encode()
+    return b"%08x %b\n" % (zlib.crc32(body), body)
