@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +88,44 @@ def test_neighbours_need_no_networkx():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
+
+
+NEEDS = st.lists(st.sets(st.integers(0, 7), max_size=3), min_size=1, max_size=8)
+
+
+@given(NEEDS)
+def test_all_answers_are_those_of_a_graph_that_networkx_holds_itself(wanted):
+    needs = {
+        str(at): tuple(str(one) for one in sorted(some) if one < len(wanted))
+        for at, some in enumerate(wanted)
+    }
+    ours, theirs = TaskGraph(needs), nx.DiGraph()
+    theirs.add_nodes_from(needs)
+    theirs.add_edges_from((need, task) for task, some in needs.items() for need in some)
+    for task in needs:
+        assert set(ours.ancestors(task)) == nx.ancestors(theirs, task)
+        assert set(ours.descendants(task)) == nx.descendants(theirs, task)
+    if not nx.is_directed_acyclic_graph(theirs):
+        knots = nx.strongly_connected_components(theirs)
+        loops = [one for one in knots if len(one) > 1 or one & set(needs[min(one)])]
+        assert len(ours.cycles()) == len(loops)
+        return
+    order = nx.lexicographical_topological_sort(theirs, key=list(needs).index)
+    assert ours.order() == tuple(order)
+    rounds = nx.topological_generations(theirs)
+    assert ours.batches() == tuple(tuple(sorted(each)) for each in rounds)
+
+
+def test_the_graph_that_networkx_walks_is_no_second_one_in_memory():
+    many = TaskGraph(
+        {f"T{at}": tuple(f"T{at - by}" for by in (1, 2) if at > 2) for at in range(20_000)}
+    )
+    many.dependents("T0")
+    graph("A").order()  # networkx is imported
+    tracemalloc.start()
+    try:
+        assert many.order()[-1] == "T19999"
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert left < 20_000 * 150  # three tables a task took 700
