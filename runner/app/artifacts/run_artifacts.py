@@ -208,7 +208,8 @@ def _reports(
     for record in story.records:
         heard.hear(record, state)
     seconds = story.finished.seconds if story.finished else 0.0
-    results = gather_results(project, heard, tasks, tasks, state, seconds)
+    title = project.outline().title
+    results = gather_results(project, heard, tasks, tasks, state, seconds, title=title)
     yield _bounded("verification/junit.xml", junit(results))
     yield _bounded("verification/findings.sarif", sarif_of(results, project, state).encode())
 

@@ -41,13 +41,15 @@ def gather_results(
     planned: Sequence[Task],
     state: RunState,
     seconds: float,
+    *,
+    title: str,
 ) -> Results:
-    """How the tasks that a run was `about` stand, of all that are `planned`."""
+    """How the tasks that a run was `about` stand, of all that are `planned` under a title."""
     folder = project.root.relative_to(project.folders.top).as_posix()
     return heard.results(
         about,
         state,
-        name=project.outline().title,
+        name=title,
         plan=project.plan_path if folder == "." else f"{folder}/{project.plan_path}",
         seconds=seconds,
         folder="" if folder == "." else folder,
@@ -98,9 +100,11 @@ class Exports:
 
     def write(self, project: Project, result: BuildResult, tell: Callable[[str], None]) -> None:
         """Write them all; annotations go to `tell`. Raises RunnerError for a file that cannot."""
+        if self.junit is None and self.sarif is None and self.github is None:
+            return
         plan = result.reading.plan
-        where = (result.tasks, plan.tasks, result.state)
-        results = gather_results(project, self.listener, *where, result.seconds)
+        where = (result.tasks, plan.tasks, result.state, result.seconds)
+        results = gather_results(project, self.listener, *where, title=plan.title)
         if self.junit is not None:
             write_report(self.junit, junit.junit(results))
         if self.sarif is not None:

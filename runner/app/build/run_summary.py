@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -115,31 +116,34 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
 
 
 def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
-    known = {task.id: state.task(task.id) for task in plan.tasks}
-    counts: dict[Status, int] = {}
-    for one in known.values():
-        counts[one.status] = counts.get(one.status, 0) + 1
+    # Not a state for each task: of those that the journal does not know nothing is to be told.
+    known = state.tasks
+    statuses = {task.id: state.task(task.id).status for task in plan.tasks}
     return Summary(
         exit=code,
-        counts=counts,
+        counts=dict(Counter(statuses.values())),
         seconds=seconds,
         landed=landed,
         blocked=tuple(
             _make_blocked_task(known[task.id], state, task)
             for task in plan.tasks
-            if known[task.id].status is Status.BLOCKED
+            if statuses[task.id] is Status.BLOCKED
         ),
-        stale=tuple((id_, one.note) for id_, one in known.items() if one.status is Status.STALE),
+        stale=tuple(
+            (id_, known[id_].note) for id_, status in statuses.items() if status is Status.STALE
+        ),
         waiting=tuple(
             (
                 task.id,
                 tuple(
-                    id_
-                    for id_ in task.depends_on
-                    if id_ in known and known[id_].status is not Status.DONE
+                    [
+                        id_
+                        for id_ in task.depends_on
+                        if statuses.get(id_, Status.DONE) is not Status.DONE
+                    ]
                 ),
             )
             for task in plan.tasks
-            if known[task.id].status is Status.PENDING
+            if statuses[task.id] is Status.PENDING
         ),
     )
