@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from importlib import metadata
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = lazy_module("importlib.metadata")  # with all that reads e-mail
 
 _DISTRIBUTION = "task-graph-runner"
-_NAME = re.compile(r"[\w.-]+")
-_EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
+_NAME = regex(r"[\w.-]+")
+_EXTRA = regex(r"""extra\s*==\s*["']([\w-]+)["']""")
 _OF_DEVELOPERS = frozenset({"dev", "docs", "release"})
 
 
