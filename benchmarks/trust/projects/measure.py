@@ -32,6 +32,9 @@ import fresh_base
 import fresh_good
 import fresh_new
 import history
+import late_base
+import late_good
+import late_new
 import new_go
 import new_node
 import new_python
@@ -66,6 +69,9 @@ WRITTEN = (
     unseen_base,
     unseen_new,
     unseen_good,
+    late_base,
+    late_new,
+    late_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -93,8 +99,12 @@ def lists() -> str:
     good = _digest("history.json")
     fresh = _digest("fresh*.py")
     unseen = _digest("unseen*.py")
+    late = _digest("late*.py")
     head = f"{count}, {families} families of bad changes"
-    return f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\nunseen: sha256:{unseen}"
+    return (
+        f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
+        f"unseen: sha256:{unseen}\nlate:  sha256:{late}"
+    )
 
 
 def _digest(*names: str) -> str:

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from changes import Files
+from late import CHECKS as LATE_CHECKS
+from late import whole_check
 from repositories import (
     APPLY,
     digest,
@@ -136,8 +138,10 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
     honest = Files(one.before)
     if one.case.honest:
         one.case.honest(honest)
-    path, command = CHECKS[one.case.project.name]
-    text = hidden_text(one.case.project, one.case.hidden)
+    late = LATE_CHECKS.get(one.case.project.name)
+    path, command = late or CHECKS[one.case.project.name]
+    whole = whole_check if late else hidden_text
+    text = whole(one.case.project, one.case.hidden)
     for step, edits, wanted in (("bad", one.edits, False), ("honest", honest.edits, True)):
         folder = place.root / "clones" / f"hidden-{step}-{one.case.name}"
         _laid_by_hand(one, place, folder, {**edits, path: text})

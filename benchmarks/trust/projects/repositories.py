@@ -61,6 +61,13 @@ PACKAGES = {
         "boolbase@2.0.0",
         "esbuild@0.28.2",
     ),
+    "cookie": (
+        "vitest@4.1.2",
+        "@vitest/coverage-v8@4.1.2",
+        "typescript@6.0.2",
+        "@types/node@25.5.0",
+        "esbuild@0.28.2",
+    ),
     "jest": (
         "jest@27.5.1",
         "babel-jest@27.5.1",
