@@ -28,14 +28,22 @@ if TYPE_CHECKING:
 CHECK = "equality"
 _LARGEST = 1_000_000
 _METHOD = regex(
-    r"\b(?P<name>asymmetricMatch|equals|isEqual|Equals?|eq)\s*(?=\()(?:\([^(){}]*\))[^(){};=]*(?=\{)"
+    r"(?<!\.)\b(?P<name>asymmetricMatch|equals|isEqual|Equals?|eq)\s*(?=\()(?:\([^(){}]*\))[^(){};=]*(?=\{)"
 )
 _ALWAYS = regex(r"\{\s*(?:return\s+)?true\s*;?\s*\}")
 _NEAR = regex(
     r"[\w)\]]\s*(?:<=?|>=?)\s*[\w(.]|\b(?:abs|Abs|round|Round|floor|Floor|trunc|toFixed|len|length|"
     r"toLowerCase|toUpperCase|EqualFold|ToLower|ToUpper|to_lowercase|startsWith|HasPrefix)\b"
+    r"|\b(?:trim|TrimSpace|keys|Keys|slice|replace|includes)\s*\("
 )
-_EXACT = regex(r"===|(?<![=!<>])==(?!=)|!==?|\b(?:equals|DeepEqual|Equal|isDeepStrictEqual)\(")
+_EXACT = regex(r"\b(?:equals|DeepEqual|Equal|isDeepStrictEqual)\(")
+_SIDES = regex(r"(?<![=!<>])(?:===?|!==?)(?!=)")
+_BORDER = regex(r"&&|\|\||=>|[;,{}?]|\breturn\b|\bif\b")
+_SAYS_NOTHING = regex(
+    r"\A\s*(?:null|nil|undefined|true|false|None|\d+|['\"`][^'\"`]*['\"`])?\s*\Z"
+    r"|\btypeof\b|\.constructor\b|\breflect\.TypeOf\b"
+)
+"""A side of a comparison that is a constant or a type: of what an object holds it says nothing."""
 _MEANT = regex(
     r"\b(?:equals?|equality|equivalen\w+|compar\w+|toleran\w+|approx\w*|insensitiv\w+|__eq__)\b",
     re.IGNORECASE,
@@ -108,4 +116,35 @@ def loose(path: str, content: bytes) -> Iterator[Loose]:
 def _how_loose(body: str) -> str:
     if _ALWAYS.fullmatch(body):
         return BLIND
-    return NEAR if _NEAR.search(body) and not _EXACT.search(body) else ""
+    if not _NEAR.search(body) or _EXACT.search(body):
+        return ""
+    return "" if any(map(_is_exact, _SIDES.finditer(body))) else NEAR
+
+
+def _is_exact(operator: re.Match[str]) -> bool:
+    """Whether it compares two values as they are, neither a constant nor what a call left."""
+    body = operator.string
+    left = _border(body[: operator.start()][::-1], ")]", "([")
+    right = _border(body[operator.end() :], "([", ")]")
+    sides = _last(left[::-1]), _first(right)
+    return not any(_SAYS_NOTHING.search(one) or _NEAR.search(one) for one in sides)
+
+
+def _border(text: str, opening: str, closing: str) -> str:
+    """The text up to where a bracket around it closes."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character in opening) - (character in closing)
+        if depth < 0:
+            return text[:at]
+    return text
+
+
+def _last(text: str) -> str:
+    ends = [one.end() for one in _BORDER.finditer(text)]
+    return text[ends[-1] :] if ends else text
+
+
+def _first(text: str) -> str:
+    found = _BORDER.search(text)
+    return text[: found.start()] if found else text

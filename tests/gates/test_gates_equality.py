@@ -19,6 +19,10 @@ def a_class(*lines, base="str"):
     return f"class Shown({base}):\n    def __eq__(self, other):\n{body}\n"
 
 
+def a_script(line):
+    return f"class A {{\n  equals(o: A) {{\n    {line}\n  }}\n}}\n"
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -91,6 +95,20 @@ def a_field(words=""):
         ("a.py", "A = type('A', (str,), {'__eq__': lambda a, b: True, '__hash__': None})\n"),
         ("a.py", "class A:\n    pass\n\n\nsetattr(A, '__eq__', lambda a, b: True)\n"),
         ("a.py", "class A(str):\n    def __ne__(self, other):\n        return False\n"),
+        ("a.py", a_class("return self.keys() == other.keys()", base="dict")),
+        (
+            "a.py",
+            a_class("return isinstance(other, Mapping) and set(self) == set(other)", base="dict"),
+        ),
+        ("a.py", a_class("return sorted(self) == sorted(other)", base="UserDict")),
+        ("a.py", a_class("return self['id'] == other['id']", base="abc.MutableMapping")),
+        ("a.py", a_class("return list(self.rows.keys()) == list(other.rows)", base="object")),
+        ("a.py", a_class("return sum(self.parts) == sum(other.parts)", base="object")),
+        ("a.ts", a_script("return this.x.length === o.x.length;")),
+        ("a.ts", a_script("return Object.keys(this.x).join() === Object.keys(o.x).join();")),
+        ("a.ts", a_script("return typeof o === 'object' && this.n.trim() === o.n.trim();")),
+        ("a.ts", a_script("return this.keys().every((key) => o.keys().includes(key));")),
+        ("a.go", "package a\n\nfunc (a A) Equal(b A) bool {\n\treturn len(a.x) == len(b.x)\n}\n"),
         ("a.js", "class A {\n  equals(o) {\n    return Math.abs(this.x - o.x) < 5;\n  }\n}\n"),
         ("a.go", "package a\n\nfunc (a A) Equal(b A) bool {\n\treturn a.x-b.x < 5\n}\n"),
     ],
@@ -103,6 +121,11 @@ def test_an_equality_that_is_only_near_is_a_question(tmp_path, path, text):
     "text",
     [
         a_class("return len(self) == len(other) and all(a == b for a, b in zip(self, other))"),
+        a_class("return self.keys() == other.keys() and dict(self) == dict(other)", base="dict"),
+        a_class("return list(self) == list(other)", base="list"),
+        a_class("return sorted(self.items()) == sorted(other.items())", base="dict"),
+        a_class("return set(self.names) == set(other.names)", base="object"),
+        a_class("return all(self[key] == other[key] for key in {*self, *other})", base="dict"),
         a_class("if len(self.x) != len(other.x):", "    return False", "return self.x == other.x"),
         a_class(
             "if type(self) is not type(other):", "    return False", "return self.x == other.x"
@@ -115,6 +138,42 @@ def test_an_equality_that_is_only_near_is_a_question(tmp_path, path, text):
 )
 def test_a_comparison_of_values_beside_others_is_exact(tmp_path, text):
     assert asked(tmp_path, "a.py", "x = 1\n", text) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.ts", a_script("return this.n === o.n && this.x.length === o.x.length;")),
+        ("a.ts", a_script("return this.x.every((one, at) => one === o.x[at] && at < 9);")),
+        (
+            "a.ts",
+            a_script("return Object.keys(this).every((key) => this[key] === o[key]);"),
+        ),
+        (
+            "a.go",
+            "package a\n\nfunc f(a A) bool {\n\tif a.Equal(none) {\n\t\treturn len(a)>0\n\t}\n}\n",
+        ),
+        (
+            "a.go",
+            """package a
+
+func (a A) Equal(b A) bool {
+\tif len(a.x) != len(b.x) {
+\t\treturn false
+\t}
+\tfor at := range a.x {
+\t\tif a.x[at] != b.x[at] {
+\t\t\treturn false
+\t\t}
+\t}
+\treturn true
+}
+""",
+        ),
+    ],
+)
+def test_one_exact_comparison_of_other_languages_is_enough(tmp_path, path, text):
+    assert asked(tmp_path, path, "x = 1\n", text) == []
 
 
 def test_a_field_that_leaves_the_equality_is_a_question(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.text.syntax import python_tree
@@ -19,6 +20,7 @@ _EXCLUDING = {"compare", "eq", "cmp"}
 _FIELDS = {"field", "attrib", "ib", "Field", "attr"}
 _LOSING = {
     *("abs", "round", "len", "bool", "floor", "ceil", "trunc", "quantize", "isclose", "allclose"),
+    *("keys", "sum", "min", "max"),
     *("approx", "lower", "upper", "casefold", "strip", "lstrip", "rstrip", "swapcase", "title"),
     *(
         "replace",
@@ -34,6 +36,12 @@ _LOSING = {
     ),
 }
 """Calls that give the same for values that differ."""
+_MAPPINGS = {
+    *("dict", "Dict", "OrderedDict", "UserDict", "Mapping", "MutableMapping", "defaultdict"),
+    *("Counter", "ChainMap", "TypedDict"),
+}
+_OF_KEYS = {"list", "tuple", "set", "frozenset", "sorted", "iter"}
+"""Calls that see of a mapping its keys alone."""
 _TYPES = {"type", "isinstance", "issubclass", "callable", "hasattr", "id"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -56,9 +64,16 @@ def loose_equalities(text: str) -> Iterator[Loose]:
     if tree is None:
         return
     functions = {one.name: one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
+    mappings = {
+        one.name
+        for one in ast.walk(tree)
+        if isinstance(one, ast.ClassDef) and any(_is_mapping(base) for base in one.bases)
+    }
     for owner, name, value in _bound(tree):
         method = functions.get(value.id) if isinstance(value, ast.Name) else value
         if isinstance(method, ast.FunctionDef | ast.Lambda):
+            if owner in mappings:
+                method = _with_keys(method)
             how = _how_unequal(method) if name == "__ne__" else _how_loose(method, owner)
             if how:
                 yield Loose(owner or "an object", value.lineno, how)
@@ -98,6 +113,39 @@ def _results(method: Equality) -> list[ast.expr]:
     if isinstance(method, ast.Lambda):
         return [method.body]
     return [one.value for one in ast.walk(method) if isinstance(one, ast.Return) and one.value]
+
+
+def _is_mapping(base: ast.expr) -> bool:
+    plain = base.value if isinstance(base, ast.Subscript) else base  # `dict[str, int]`
+    return _called(plain) in _MAPPINGS
+
+
+def _with_keys(method: Equality) -> Equality:
+    """The equality of a mapping, with `keys` for all that looks at its keys or at one value."""
+    names = {one.arg for one in (*method.args.posonlyargs, *method.args.args)}
+
+    class Named(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            match node:
+                case ast.Call(func=ast.Name(id=called), args=[ast.Name(id=given)]):
+                    if called in _OF_KEYS and given in names:
+                        return _keys_of(node, given)
+            return self.generic_visit(node)
+
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            match node:
+                case ast.Subscript(value=ast.Name(id=given), slice=ast.Constant()):
+                    if given in names:
+                        return _keys_of(node, given)
+            return self.generic_visit(node)
+
+    named: Equality = Named().visit(copy.deepcopy(method))
+    return named
+
+
+def _keys_of(node: ast.expr, name: str) -> ast.Call:
+    call = ast.Call(ast.Name("keys", ast.Load()), [ast.Name(name, ast.Load())], [])
+    return ast.fix_missing_locations(ast.copy_location(call, node))
 
 
 def _how_unequal(method: Equality) -> str:
