@@ -2,7 +2,8 @@
 
 A `pytest.py` where `python -m pytest` looks first prints what it likes and exits 0. A family of the
 registry; it runs no command, and reads where each command looks: its folder, the folders that it
-goes to, the paths that it names, PYTHONPATH and PATH in the line.
+goes to, the paths that it names, PYTHONPATH and PATH in the line. So is a file that is found in
+place of a source beside it (`shadowing_sources`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import Check, Proved
 from runner.gates.script_targets import behind
+from runner.gates.shadowing_sources import find_in_front
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.exit_status import commands_of
@@ -79,7 +81,21 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         for path in (_join(folder, f"{name}.py"), _join(folder, f"{name}/__init__.py"))
         if path not in known and (bench.place.tree / bench.place.start / path).is_file()
     ]
-    return Proved(None, (*found, *there))
+    beside = [
+        _tell_beside(path, hidden, bench)
+        for path, hidden in find_in_front(bench.changes, bench.before, bench.after)
+    ]
+    return Proved(None, (*found, *there, *beside))
+
+
+def _tell_beside(path: str, hidden: str, bench: GateContext) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"{path} is found in place of {hidden}: what imports that gets another program",
+        path=path,
+        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+        hint="put it where nothing imports it, or delete the one that it stands for",
+    )
 
 
 def _make_finding(change: Change, bench: GateContext, tool: str) -> Finding:

@@ -130,3 +130,39 @@ def test_a_change_cannot_call_itself_a_test_tool(tmp_path):
     }
     found = told(tmp_path, "PYTHONPATH=src python -m pytest -q", old, new)
     assert "question" in [said for said, _ in found]
+
+
+BESIDE = {
+    "built beside its source": ("src/index.ts", "src/index.js"),
+    "of another ending": ("src/view.tsx", "src/view.js"),
+    "a module of node": ("src/index.mts", "src/index.mjs"),
+    "the settings of a tool": ("vitest.config.ts", "vitest.config.js"),
+    "a package of the same name": ("shop/price.py", "shop/price/__init__.py"),
+    "compiled for this machine": ("shop/price.py", "shop/price.cpython-311-x86_64-linux-gnu.so"),
+}
+
+
+@pytest.mark.parametrize(("source", "path"), BESIDE.values(), ids=BESIDE)
+def test_a_file_that_is_found_in_place_of_a_source_is_a_question(tmp_path, source, path):
+    old = {source: "x\n"}
+    found = told(tmp_path, "npx vitest run", old, old | {path: "y\n"})
+    assert [said for said, _ in found] == ["question"]
+    assert told(tmp_path, "npx vitest run", old, {path: "y\n"}) == []
+    assert told(tmp_path, "npx vitest run", old | {path: "x\n"}, old | {path: "y\n"}) == []
+    (warned,) = told(tmp_path, "npx vitest run", old, old | {path: "y\n"}, by_person=True)
+    assert warned[0] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("src/index.js", "src/index.mjs"),
+        ("src/index.js", "src/index.d.ts"),
+        ("src/index.ts", "src/index.test.js"),
+        ("src/index.ts", "dist/index.js"),
+        ("shop/price.py", "shop/prices/__init__.py"),
+        ("shop/price.py", "shop/price.pyi"),
+    ],
+)
+def test_a_file_that_takes_nobodys_place_is_fine(tmp_path, source, path):
+    assert told(tmp_path, "npx vitest run", {source: "x\n"}, {source: "x\n", path: "y\n"}) == []
