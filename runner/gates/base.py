@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import failed_bounds
+    from runner.gates import configured_support, failed_bounds
     from runner.gates.failed_bounds import Bounds
     from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runner.process.supervise import Course
 else:
     other_trees = lazy_module("runner.process.other_trees")
+    configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
 
 
@@ -193,7 +194,9 @@ class GateContext:
             return True
         lines = [contract.command for contract in self.task.test_contracts]
         content = self.before(path) or self.after(path) or b""
-        return is_test_of(path, content, lines)
+        if is_test_of(path, content, lines):
+            return True
+        return configured_support.is_named_support(path, content, self.before)
 
     def runs_no_program(self, check: Check) -> bool:
         """Whether nothing it starts can be measured; scripts are read where none is proposed."""
