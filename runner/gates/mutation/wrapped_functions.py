@@ -1,0 +1,216 @@
+"""Functions wrapped whole: what they are given is looked at afterwards, or their number is another.
+
+Two things that the plan says and no small mutant shows: that a function changes nothing of what it
+is given, which any test shows that gives it something to change, and in which unit it answers,
+which no test tells that only knows of nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.gates.function_heads import heads
+from runner.gates.mutation.brace_functions import functions
+from runner.gates.mutation.mutants import Mutant, is_left_out
+from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.languages.c_like_lexer import line_of, mask_literals
+from runner.languages.registry import is_written_in, read_code
+from runner.lazy_pattern import regex
+from runner.model import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.gates.base import GateContext
+    from runner.gates.function_heads import Head
+    from runner.model import Severity
+
+_SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
+_CHANGES = r"(?:chang|modif|mutat|alter|touch|edit)\w*"
+_KEPT = regex(
+    rf"\b(?:not|never|neither|nor|without|no)\b[^.\n]{{0,60}}\b{_CHANGES}"
+    rf"|\b{_CHANGES}\b[^.\n]{{0,40}}\b(?:neither|nothing|none|no)\b"
+    r"|\bunchanged\b|\bunmodified\b|\bas (?:it|they) (?:is|are|was|were)\b"
+    r"|\bleaves?\b[^.\n]{0,40}\balone\b",
+    re.IGNORECASE,
+)
+_UNITS = tuple(
+    regex(rf"\b(?:{one})\b", re.IGNORECASE)
+    for one in (
+        r"(?P<a>milliseconds?|ms)|(?P<b>seconds?)|(?P<c>minutes?)|(?P<d>hours?)|(?P<e>days?)",
+        r"(?P<a>bits?)|(?P<b>bytes?)|(?P<c>kilobytes?|kb|kib)|(?P<d>megabytes?|mb|mib)",
+        r"(?P<a>cents?)|(?P<b>dollars?|euros?|pounds?)",
+        r"(?P<a>degrees?)|(?P<b>radians?)",
+        r"(?P<a>millimet\w+|mm)|(?P<b>centimet\w+|cm)|(?P<c>met(?:er|re)s?)|(?P<d>kilomet\w+|km)",
+    )
+)
+_NAME = regex(r"[A-Za-z_$][\w$]*")
+_CODE = regex(r"`([^`\n]+)`")
+_WAITS = regex(r"\b(?:await|yield)\b")
+_MOST = 4
+
+_KEEPING = """def __keeping(f):
+    import functools
+    def plain(x, deep=6):
+        if isinstance(x, dict) and deep:
+            return [dict, [(plain(k, deep - 1), plain(v, deep - 1)) for k, v in x.items()]]
+        if isinstance(x, (list, tuple, set, frozenset, bytearray)) and deep:
+            return [type(x), [plain(v, deep - 1) for v in x]]
+        return x if isinstance(x, (str, bytes, int, float, bool, type(None))) else id(x)
+    @functools.wraps(f)
+    def asked(*a, **k):
+        import inspect
+        try:
+            named = inspect.signature(f).bind(*a, **k).arguments
+        except TypeError:
+            return f(*a, **k)
+        looked = {name: named[name] for name in (NAMES) if name in named}
+        before = repr(plain(looked))
+        result = f(*a, **k)
+        if repr(plain(looked)) != before:
+            raise AssertionError("what it was given was changed")
+        return result
+    return asked
+@__keeping
+"""
+_OTHER_NUMBER = """def __another(f):
+    import functools
+    @functools.wraps(f)
+    def asked(*a, **k):
+        result = f(*a, **k)
+        return NUMBER if type(result) in (int, float) else result
+    return asked
+@__another
+"""
+_SCRIPT_KEEPING = (
+    "{ const __seen = () => { try { return JSON.stringify([NAMES]); } catch { return ''; } };"
+    " const __before = __seen(); const __result = (() => BODY)();"
+    " if (__seen() !== __before) {"
+    " const E = class AssertionError extends Error {}; E.prototype.name = 'AssertionError';"
+    " throw new E('what it was given was changed'); }"
+    " return __result; }"
+)
+_SCRIPT_NUMBER = (
+    "{ const result = (() => BODY)(); return typeof result === 'number' ? NUMBER : result; }"
+)
+
+
+def find_wrapped(
+    check: str,
+    bench: GateContext,
+    executions: Executions,
+    own: Mapping[str, frozenset[int]],
+    laboratory: MutantRunner,
+    severity: Severity,
+) -> Iterator[Finding]:
+    """A finding for each function that changes what the plan keeps, or whose unit no test tells."""
+    plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
+    kept = [one for one in _SENTENCE.split(plan) if _KEPT.search(one)]
+    units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    places = _places(bench, executions, own, named) if kept or units else ()
+    for path, content, head, line in [*places][:_MOST]:
+        names = _kept_names(head, kept)
+        if names and not laboratory.is_over:
+            mutant = keeping(path, content, head, names, line)
+            if mutant and laboratory.run(mutant) is Ends.NOTICED:
+                yield _finding(check, path, head, severity, _changed(head))
+        if units and not laboratory.is_over and _is_untold(path, content, head, line, laboratory):
+            message = f"no test tells in which unit {head.name} answers: a thousand times its"
+            yield _finding(check, path, head, severity, f"{message} number passes them all")
+
+
+def _places(
+    bench: GateContext,
+    executions: Executions,
+    own: Mapping[str, frozenset[int]],
+    named: frozenset[str],
+) -> Iterator[tuple[str, bytes, Head, int]]:
+    """The functions that the plan names, with a line of the task's own that a test ran."""
+    for path, lines in sorted(own.items()):
+        content = bench.after(path)
+        if content is None or bench.is_test(path) or is_left_out(path, content):
+            continue
+        ran = executions.lines(path) & lines
+        for head in heads(path, content):
+            inside = sorted(ran & frozenset(range(head.line + 1, head.last + 1)))
+            if inside and head.name in named and head.is_alone and head.gives:
+                yield path, content, head, inside[0]
+
+
+def _kept_names(head: Head, kept: list[str]) -> tuple[str, ...]:
+    """The parameters that the plan keeps as they are: those that it names, else all."""
+    if not kept:
+        return ()
+    said = {word for one in kept for word in _NAME.findall(one)}
+    return tuple(sorted(head.parameters & said or head.parameters))
+
+
+def _changed(head: Head) -> str:
+    return f"{head.name} changes what it is given, and the plan says that it does not"
+
+
+def _is_untold(path: str, content: bytes, head: Head, line: int, laboratory: MutantRunner) -> bool:
+    """Whether tests notice that a number is none, and not that it is another one."""
+    none = another(path, content, head, line, nothing=True)
+    more = another(path, content, head, line, nothing=False)
+    if none is None or more is None or laboratory.run(more) is not Ends.SURVIVED:
+        return False
+    return laboratory.run(none) is Ends.NOTICED
+
+
+def _finding(check: str, path: str, head: Head, severity: Severity, message: str) -> Finding:
+    return Finding(
+        check=check,
+        message=message,
+        path=path,
+        line=head.line,
+        severity=severity,
+        hint="the plan speaks of it: have the code do it, and a test that would fail otherwise",
+    )
+
+
+def keeping(
+    path: str, content: bytes, head: Head, names: tuple[str, ...], line: int
+) -> Mutant | None:
+    """The function, failing where it changed what it was given by these names."""
+    if is_written_in(path, "python"):
+        listed = ", ".join(repr(one) for one in names)
+        return _above(path, content, head, line, _KEEPING.replace("(NAMES)", f"({listed},)"))
+    return _around(path, content, head, line, _SCRIPT_KEEPING.replace("NAMES", ", ".join(names)))
+
+
+def another(path: str, content: bytes, head: Head, line: int, *, nothing: bool) -> Mutant | None:
+    """The function with a thousand times the number that it gives, or with none."""
+    if is_written_in(path, "python"):
+        number = "float('nan')" if nothing else "result * 1000"
+        return _above(path, content, head, line, _OTHER_NUMBER.replace("NUMBER", number))
+    number = "NaN" if nothing else "result * 1000"
+    return _around(path, content, head, line, _SCRIPT_NUMBER.replace("NUMBER", number))
+
+
+def _above(path: str, content: bytes, head: Head, line: int, text: str) -> Mutant:
+    lines = content.split(b"\n")
+    start = sum(len(one) + 1 for one in lines[: head.line - 1])
+    return Mutant(path, head.name, "wrapped", line, start, start, text.encode())
+
+
+def _around(path: str, content: bytes, head: Head, line: int, frame: str) -> Mutant | None:
+    """With the body inside of the frame, all of it in the lines that it had."""
+    text, literals = read_code(path, content) or ("", None)
+    if literals is None or not is_written_in(path, "javascript"):
+        return None
+    mask = mask_literals(text, literals)
+    for one in functions(mask, "js"):
+        body = text[one.start : one.end + 1]
+        last = line_of(text, max(one.start, one.end - 1))
+        if one.name != head.name or last != head.last or one.is_expression:
+            continue
+        if _WAITS.search(mask[one.start : one.end]):
+            return None
+        start = len(text[: one.start].encode())
+        wrapped = frame.replace("BODY", body).encode()
+        end = start + len(body.encode())
+        return Mutant(path, head.name, "wrapped", line, start, end, wrapped)
+    return None

@@ -1,0 +1,143 @@
+"""What changes in spite of the plan, and a unit that no test tells, are found by running."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from coverage_bench import Yard
+from test_gates_mutation_python import COLLECTED, noticed
+
+from runner.gates.function_heads import heads
+from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.wrapped_functions import another, keeping
+from runner.model import Severity
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    monkeypatch.setattr(survivors, "_LEAST_SECONDS", 120.0)
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 240.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 8.0)
+
+
+MERGED = """def merged(document, defaults):
+    result = {head}(document)
+    for key, value in defaults.items():
+        if isinstance(value, dict) and isinstance(result.get(key), dict):
+            result[key] = {inner}
+        else:
+            result.setdefault(key, value)
+    return result
+
+
+def _fill(own, more):
+    own.update({{k: v for k, v in more.items() if k not in own}})
+    return own
+"""
+INSIDE = MERGED.format(head="dict", inner="_fill(result[key], value)")
+NEW = MERGED.format(head="dict", inner="{**value, **result[key]}")
+TESTS = """from shop import merged
+
+
+def test_inside():
+    assert merged({"a": {"x": 1}}, {"a": {"x": 2, "y": 3}}) == {"a": {"x": 1, "y": 3}}
+
+
+def test_outside():
+    assert merged({"a": 1}, {"a": 2, "b": 3}) == {"a": 1, "b": 3}
+"""
+
+
+def said(tmp_path, code, tests, *acceptance):
+    yard = Yard(tmp_path)
+    yard.write("shop.py", code).write("test_shop.py", tests + COLLECTED)
+    found = noticed(yard, acceptance=acceptance).findings
+    words = ("changes what it is given", "in which unit")
+    return [one.severity for one in found if any(word in one.message for word in words)]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "count"),
+    [
+        (INSIDE, "`merged` changes neither of the two dicts", 1),
+        (INSIDE, "`merged`: the given dicts are not modified", 1),
+        (INSIDE, "`merged` leaves `document` unchanged", 1),
+        (INSIDE, "`merged` leaves `defaults` unchanged", 0),
+        (INSIDE, "`merged` is the document with what it lacks", 0),
+        (NEW, "`merged` changes neither of the two dicts", 0),
+    ],
+)
+def test_what_the_plan_keeps_is_looked_at_after_each_call(tmp_path, code, line, count):
+    assert said(tmp_path, code, TESTS, line) == [Severity.WARNING] * count
+
+
+LIFE = "def life(seconds=None):\n    if seconds is None:\n        return float('inf')\n"
+SAME = LIFE + "    return max(0, seconds)\n"
+LOW = """from shop import life
+
+
+def test_low():
+    assert life() == float("inf")
+    assert life(0) == 0
+    assert life(-3) == 0
+    assert life(60) >= 60
+"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "line", "count"),
+    [
+        (LOW, "`life` is in milliseconds, of seconds", 1),
+        (LOW, "`life` is in seconds", 0),
+        (LOW + "    assert life(2) == 2\n", "`life` is in milliseconds, of seconds", 0),
+        (LOW[:39] + "    assert life(60) != 'x'\n", "`life` in seconds or minutes", 0),
+    ],
+)
+def test_a_unit_of_the_plan_is_told_by_a_number_that_is_not_nothing(tmp_path, tests, line, count):
+    assert said(tmp_path, SAME, tests, line) == [Severity.WARNING] * count
+
+
+SCRIPT = """export function sorted(list, by) {
+  if (!by) return [...list];
+  return list.sort((a, b) => a[by] - b[by]);
+}
+"""
+
+
+def answers(tmp_path, mutant, call):
+    (tmp_path / "a.mjs").write_bytes(mutant.apply_to(SCRIPT.encode()))
+    asked = f"import {{ sorted }} from './a.mjs';\nconsole.log(JSON.stringify({call}));\n"
+    (tmp_path / "b.mjs").write_text(asked)
+    node = shutil.which("node") or "node"
+    return subprocess.run(
+        [node, "b.mjs"], check=False, cwd=tmp_path, capture_output=True, text=True
+    )
+
+
+@needs_node
+def test_a_script_is_wrapped_in_the_lines_that_it_had(tmp_path):
+    (head,) = heads("a.mjs", SCRIPT.encode())
+    mutant = keeping("a.mjs", SCRIPT.encode(), head, ("by", "list"), 2)
+    assert mutant.apply_to(SCRIPT.encode()).count(b"\n") == SCRIPT.count("\n")
+    ran = answers(tmp_path, mutant, "sorted([{ n: 2 }, { n: 1 }], 'n')")
+    assert "AssertionError: what it was given was changed" in ran.stderr
+    ran = answers(tmp_path, mutant, "sorted([{ n: 2 }, { n: 1 }])")
+    assert json.loads(ran.stdout) == [{"n": 2}, {"n": 1}]
+
+
+@needs_node
+@pytest.mark.parametrize(("nothing", "wanted"), [(True, "null"), (False, "7000")])
+def test_a_number_of_a_script_becomes_another(tmp_path, nothing, wanted):
+    (head,) = heads("a.mjs", SCRIPT.encode())
+    mutant = another("a.mjs", SCRIPT.encode(), head, 2, nothing=nothing)
+    assert answers(tmp_path, mutant, "sorted({ sort: () => 7 }, 'n')").stdout.strip() == wanted
+    assert answers(tmp_path, mutant, "sorted({ sort: () => 'x' }, 'n')").stdout.strip() == '"x"'
+
+
+def test_what_waits_is_not_wrapped():
+    text = SCRIPT.replace("return list.sort", "await 0; return list.sort").encode()
+    for head in heads("a.mjs", text):
+        assert another("a.mjs", text, head, 2, nothing=False) is None
