@@ -58,13 +58,15 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 def _find_changed_tests(bench: GateContext, kind: Kind) -> Iterator[Finding]:
     """Each test file that was there and is not as it was: then nothing shows that code still is.
 
-    One that the task lists exactly only warns where a person wrote the change or will see it.
+    One that the task lists exactly only warns where a person wrote the change or will see it; one
+    that the plan says to change, by its path, is what was asked for.
     """
     refusal = Severity.ERROR if bench.by_person else Severity.QUESTION
     for change in bench.changes:
         if change.action is Action.CREATE or not is_test_path(change.path):
             continue
         lenient = bench.reviewed and is_excused(change.path, bench.task)
+        lenient = lenient or change.path in bench.task.changes_tests
         verb = "deletes" if change.action is Action.DELETE else "changes"
         yield Finding(
             check=CHECK,

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from gates_bench import a_task
 from gates_trees import a_story
 
@@ -46,6 +47,16 @@ def test_a_test_that_the_task_lists_exactly_only_warns_where_a_person_sees_the_c
     assert [one.severity for one in seen] == [Severity.WARNING]
     glob = {"type": "refactor", "outputs": ("tests/**",)}
     assert findings(tmp_path, CODE, after, reviewed=True, **glob)[0].refuses
+
+
+@pytest.mark.parametrize(
+    ("named", "severity"),
+    [("tests/test_shop.py", Severity.WARNING), ("tests/**", Severity.QUESTION)],
+)
+def test_a_test_that_the_plan_says_to_change_is_what_was_asked_for(tmp_path, named, severity):
+    after = CODE | {"tests/test_shop.py": "import other\n" + TEST}
+    told = {"type": "refactor", "changes_tests": (named,)}
+    assert [one.severity for one in findings(tmp_path, CODE, after, **told)] == [severity]
 
 
 def test_what_the_title_tells_holds_as_what_the_type_says_and_other_types_are_not_asked(tmp_path):
