@@ -91,6 +91,23 @@ def test_a_row_that_says_whether_something_is_refused_or_so_is_looked_at(tmp_pat
     assert rows(tmp_path, tests, mutation="strict") == []
 
 
+FITS = """\
+def initials(text, width=3):
+    return text if len(text) <= width else text[:width]
+"""
+SAME = """\
+from shop import initials
+def test_it():
+    for text, width, wanted in (("ab", 9, "ab"), ("abcd", 3, "abc"), ("a", 4, "a")):
+        assert initials(text, width) == wanted
+"""
+
+
+def test_a_row_whose_answer_is_what_it_gives_is_looked_at(tmp_path):
+    found = of(Yard(tmp_path), SAME, shop=FITS, mutation="strict").findings
+    assert [one.message for one in found if "row" in one.message] == []
+
+
 def test_it_takes_runs_of_its_own_so_only_strict_asks(tmp_path):
     assert rows(tmp_path, LATE, mutation="warn") == []
 
@@ -136,7 +153,7 @@ def test_another_row_has_another_value_in_each_place():
     content = b"ROWS = [('a', 1), ('b', 2.5)]\n"
     (rows,) = tables_in("test_a.py", content)
     changed = [other_row(one, "test_a.py", content).text for one in rows]
-    assert changed == [b"('a~', 17)", b"('b~', 2.57)"]
+    assert changed == [b"('a~', 18)", b"('b~', 2.58)"]
 
 
 def test_a_dictionary_that_is_only_true_is_noticed_by_nothing(tmp_path):

@@ -8,6 +8,7 @@ where all rows of a table may change, tests state a property of whatever is give
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,8 +100,14 @@ def other_row(row: _Row, path: str, content: bytes, *, truths_alone: bool = Fals
     """The row with another value in each of its places; of two truths the other one."""
     text = content[row.start : row.end].decode("utf-8", "replace")
 
+    # Each place by another one: a row whose answer is what it gives, `("ab", 9, "ab")`, would
+    # hold as well otherwise.
+    places = itertools.count()
+
     def change(match: re.Match[str]) -> str:
-        return match[0] if truths_alone and not match["truth"] else _another(match)
+        if truths_alone and not match["truth"]:
+            return match[0]
+        return _another(match, next(places))
 
     other = _SAID.sub(change, text).encode()
     line = content.count(b"\n", 0, row.start) + 1
@@ -115,10 +122,12 @@ def _bare(row: _Row, content: bytes) -> str:
 _OTHER_TRUTH = {"true": "false", "false": "true", "True": "False", "False": "True"}
 
 
-def _another(match: re.Match[str]) -> str:
+def _another(match: re.Match[str], place: int) -> str:
     if match["truth"]:
         return _OTHER_TRUTH[match["truth"]]
-    return f"{match[0]}7" if match["number"] else f"{match[0][:-1]}~{match[0][-1]}"
+    if match["number"]:
+        return f"{match[0]}{(7 + place) % 10}"
+    return f"{match[0][:-1]}{'~' * (place + 1)}{match[0][-1]}"
 
 
 def _finding(check: str, path: str, content: bytes, row: _Row, severity: Severity) -> Finding:
