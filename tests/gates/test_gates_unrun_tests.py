@@ -11,6 +11,7 @@ from runner.gates import unrun_tests
 from runner.gates.base import Check
 from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome, TestResult, TestResults
+from runner.languages.go.assertions import tests_of as go_tests
 from runner.model import Action, Change, Level, Severity, TestContract, digest_of
 from runner.process.limits import Limits
 
@@ -122,3 +123,10 @@ def test_go_is_asked_for_the_names(tmp_path, text, expected):
     (check,) = unrun_tests.checks(bench.task, bench.settings)
     found = unrun_tests.prove(check, bench).findings
     assert [one.severity for one in found] == expected
+
+
+def test_what_runs_the_tests_is_none_itself(tmp_path):
+    main = f"{HEAD}func TestMain(m *testing.M) {{\n\tm.Run()\n}}\n"
+    rows = [("shop.TestPrice", "")]
+    assert said(tmp_path, "main_test.go", main, *rows, command="go test ./...") == ()
+    assert not go_tests(main).tests

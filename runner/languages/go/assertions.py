@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FUNCTION = re.compile(r"^func\s+(?:\([^)]*\)\s*)?(\w+)\s*\([^{]*\)[^{\n]*\{", re.MULTILINE)
+_RUNS_ALL = re.compile(r"\*\s*(?:\w+\.)?M\b")
+"""What `TestMain` is given: it runs the tests, and is none."""
 _TESTING = re.compile(r"\((\w+)\s+\*?testing\.\w+\)")
 """What the framework gives a test: who is handed it may let the test fail."""
 # `Testing` is no test: what follows the word begins with no small letter (go help testfunc).
@@ -52,7 +54,7 @@ def tests_of(source: str) -> TestFile:
     tests = {}
     for match in _FUNCTION.finditer(mask):
         begin, end = match.end() - 1, find_closing(mask, match.end() - 1)
-        is_test = bool(_TEST.match(match[1]))
+        is_test = bool(_TEST.match(match[1])) and not _RUNS_ALL.search(match[0])
         found = tuple(_claims(source, mask, begin, end))
         if is_test or found:
             tests[match[1]] = TestBody(
