@@ -214,6 +214,18 @@ func (b *Box) Name(n int) (string, error) {
     assert ("Box.Name", "operand", "if n == 0 && b == nil {") in found
 
 
+def test_what_go_gives_beside_an_error_is_nobodys():
+    text = (
+        "package a\n\nfunc Parse(s string) (int, error) {\n\tn, err := read(s)\n"
+        "\tif err != nil {\n\t\treturn 0, err\n\t}\n"
+        '\tif n < 1 {\n\t\treturn 0, fmt.Errorf("low: %d", n)\n\t}\n\treturn n, nil\n}\n'
+    )
+    values = [line for _, kind, line in made("a.go", text) if kind == "returned value"]
+    assert values == ["return (n)*3 + 7, nil"]
+    fails = text.replace("return n, nil", "return n, err")
+    assert len([1 for _, kind, _ in made("a.go", fails) if kind == "returned value"]) == 1
+
+
 def test_rust_is_changed_by_its_signs():
     text = "pub fn half(n: i32) -> i32 {\n    if n > 3 && n != 7 { return n / 2; }\n    n + 1\n}\n"
     found = made("src/lib.rs", text)

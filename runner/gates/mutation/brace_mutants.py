@@ -58,6 +58,8 @@ _PLACED = re.compile(r"(?m)^[ \t]*(?P<place>\w[\w.]*[.\[][\w.\[\]]*) = (?=\S)")
 """What a statement of Go puts into a field or an element; a variable would be left unused."""
 _CALL = re.compile(r"^[ \t]*(?:await\s+)?(?P<name>[\w.$]+)\([^\n]*\)[ \t]*;?[ \t]*$", re.MULTILINE)
 _KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "function", "catch", "super"})
+_OF_VALUES = frozenset({"returned value", "constant"})
+_ZERO = re.compile(r"\A(?:0|0\.0|nil|false|\"\"|``|[\w.\[\]*]*\{\})\Z")
 _NOTHING = re.compile(r"\A(?:null|undefined|nil|None|this|self|\(\))\Z")
 KINDS = (
     *("returned value", "condition", "arithmetic", "operand", "comparison", "constant"),
@@ -95,8 +97,11 @@ def brace_mutants(
     source = _Source(text, mask_literals(text, literals), language)
     known = functions(source.mask, language)
     telling = frozenset(_telling_lines(source))
+    refusals = [*_refusals(source, known)]
     found = []
     for edit in _edits(source, known):
+        if edit.kind in _OF_VALUES and any(edit.start in span for span in refusals):
+            continue
         line = line_of(text, edit.start)
         around = _innermost(known, edit.start)
         if around is None or line not in own or line not in ran or line in telling:
@@ -111,6 +116,19 @@ def brace_mutants(
 def _innermost(known: tuple[Function, ...], at: int) -> Function | None:
     around = [one for one in known if one.start <= at < one.end]
     return min(around, key=lambda one: one.end - one.start, default=None)
+
+
+def _refusals(source: _Source, known: tuple[Function, ...]) -> Iterator[range]:
+    """Where Go gives nothing beside an error: nobody asks what that nothing is."""
+    for match in _RETURN.finditer(source.mask) if source.language == "go" else ():
+        around = _innermost(known, match.start())
+        start = _after_blanks(source, match.end())
+        end = statement_end(source.mask, start)
+        *values, error = _split(source.text[start:end])
+        if around is None or around.types[-1:] != ("error",) or error == "nil":
+            continue
+        if values and all(map(_ZERO.match, values)):
+            yield range(start, end)
 
 
 def _telling_lines(source: _Source) -> Iterator[int]:
