@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates import function_heads, named_errors, plan_words
+    from runner.gates import function_heads, named_errors, plan_words, unlike_plan
     from runner.gates.base import GateContext
     from runner.gates.mutation import written_again
     from runner.gates.named_errors import NamedError
@@ -36,6 +36,7 @@ else:
     function_heads = lazy_module("runner.gates.function_heads")
     named_errors = lazy_module("runner.gates.named_errors")
     plan_words = lazy_module("runner.gates.plan_words")
+    unlike_plan = lazy_module("runner.gates.unlike_plan")
     written_again = lazy_module("runner.gates.mutation.written_again")
     literals = lazy_module("runner.text.literals")
 
@@ -109,6 +110,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         *((shown, one) for one in _out_of_order(bench, written)),
         *((shown, one) for one in _without_chance(bench.task, written)),
         *((shown, one) for one in _unspoken(bench, written)),
+        *((shown, one) for one in unlike_plan.find_unlike(bench, written)),
     )
     found = (
         Finding(check=CHECK, message=message, path=path, line=line, severity=severity, hint=hint)

@@ -1,0 +1,160 @@
+"""Code that is not of the kind that the plan names, whatever its tests give it.
+
+A function that is given `now` and asks the clock beside it is right while the tests' clock stands;
+one that the plan calls lazy and that does all of its work at once gives the same list; and where
+the plan speaks of letters of any script, tests in ASCII tell bytes from letters nowhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from runner.gates import function_heads
+from runner.gates.coverage.lines import own_lines
+from runner.gates.test_awareness import find_tests
+from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.gates.base import GateContext
+    from runner.gates.function_heads import Head
+
+_CODE = regex(r"`([^`\n]+)`")
+_NAME = regex(r"[A-Za-z_$][\w$]*")
+_SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
+_NONE = regex(r"\b(?:not|never|without|unlike|except|only|instead)\b", re.IGNORECASE)
+
+_CLOCK = regex(
+    r"\bDate\.now\(\)|\bnew Date\(\)|\bperformance\.now\(\)|\btime\.(?:time|monotonic)\(\)"
+    r"|\bdatetime\.(?:now|utcnow|today)\([^()]*\)|\bdate\.today\(\)"
+    r"|\btime\.(?:Now\(\)|Since\(|Until\()"
+)
+_MOMENT = regex(r"now|today|clock|current_?(?:time|date)|at|when|moment|as_?of", re.IGNORECASE)
+"""Parameters that say which time it is."""
+
+_OPENS = regex(r"\bif\b.*[:{]\s*\Z")
+"""A condition whose block begins in the next line."""
+
+_LAZY = regex(
+    r"\blazy\b|\blazily\b|\bon demand\b"
+    r"|\b(?:is|are|be|gives?|returns?|as) an? (?:generator|iterator)\b"
+    r"|\bnot (?:\w+ )?(?:read|loaded|computed|consumed|run) (?:before|until)\b",
+    re.IGNORECASE,
+)
+_EAGER = regex(r"\A(?:iter\()?(?:\[|\(\[|list\(|sorted\(|tuple\(|Array\.from\()")
+
+_WIDE = regex(
+    r"\bany script\b|\bunicode\b|\bnon-ascii\b|\baccent(?:s|ed)?\b|\bumlauts?\b|\bdiacritic\w*"
+    r"|\bemojis?\b|\bmulti-?byte\b|\bcode points?\b|\brunes?\b|\bsurrogate\w*",
+    re.IGNORECASE,
+)
+_ESCAPED = regex(r"\\(?:u\{?[0-9A-Fa-f]|U[0-9A-Fa-f]|x[89A-Fa-f]|N\{)|\bchr\(|fromC(?:ode|har)")
+_MADE = regex(r"\b(?:hypothesis|fast-?check|quick\.Check|f\.Fuzz|testdata|fixtures?)\b|\breadFile")
+
+_Said = tuple[str, int, str, str]
+
+
+def find_unlike(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
+    """Each such function of the change that the plan names: where, and what to say of it."""
+    plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    own = own_lines(bench)
+    for path, content in sorted(written.items()):
+        lines = own.get(path, frozenset())
+        for head in function_heads.heads(path, content):
+            if head.name not in named or not lines & frozenset(range(head.line, head.last + 1)):
+                continue
+            if found := find_clock(head):
+                given, asked = found
+                said = f"{head.name} is given `{given}`, and asks the clock beside it: `{asked}`"
+                yield path, head.line, said, "have it go by what it is given alone"
+            if is_lazy(plan) and is_eager(path, head):
+                said = f"the plan wants {head.name} lazy, and it does all of its work at once"
+                yield path, head.line, said, "have it be a generator, and a test that looks when"
+            if is_wide(plan) and _is_narrow(bench, head.name):
+                said = f"the plan speaks of letters beyond ASCII: no test gives {head.name} one"
+                yield path, head.line, said, "have a test give some, with what must come out"
+
+
+# --- a clock beside the one that is given ---------------------------------------------------
+
+
+def find_clock(head: Head) -> tuple[str, str] | None:
+    """What a function is given as the time, and the clock that it asks all the same.
+
+    Not where what is given stands in the same statement, or in the condition before it: then the
+    clock is what stands in for it.
+    """
+    moments = sorted(one for one in head.parameters if _MOMENT.fullmatch(one))
+    lines = head.body.split("\n")
+    for number, line in enumerate(lines):
+        for asked in _CLOCK.finditer(line):
+            before = lines[number - 1] if number else ""
+            near = _CLOCK.sub("", line) + (before if _OPENS.search(before) else "")
+            if moments and not any(re.search(rf"\b{one}\b", near) for one in moments):
+                return moments[0], asked[0]
+    return None
+
+
+# --- what is lazy ---------------------------------------------------------------------------
+
+
+def is_lazy(plan: str) -> bool:
+    """Whether the plan wants work done when it is asked for."""
+    return any(
+        _LAZY.search(one) and not re.search(r"\b(?:not|never) (?:be )?(?:lazy|lazily)\b", one)
+        for one in _SENTENCE.split(plan)
+    )
+
+
+def is_eager(path: str, head: Head) -> bool:
+    """Whether every end of a function gives what is whole, and nothing of it is yielded."""
+    if not head.gives or re.search(r"\byield\b", head.body):
+        return False
+    if is_written_in(path, "python"):
+        return all(map(_is_whole, head.gives))
+    return is_written_in(path, "javascript") and all(map(_EAGER.match, head.gives))
+
+
+def _is_whole(expression: str) -> bool:
+    try:
+        node = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return False
+    match node:
+        case ast.Call(func=ast.Name(id="iter"), args=[given]):
+            return isinstance(given, ast.List | ast.ListComp | ast.Tuple)
+        case ast.Call(func=ast.Name(id="list" | "sorted" | "tuple")):
+            return True
+    return isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+
+
+# --- letters beyond ASCII -------------------------------------------------------------------
+
+
+def is_wide(plan: str) -> bool:
+    """Whether the plan speaks of letters of more than one byte, or shows some as code."""
+    if any(_has_letter(one) for one in _CODE.findall(plan)):
+        return True
+    return any(_WIDE.search(one) and not _NONE.search(one) for one in _SENTENCE.split(plan))
+
+
+def _has_letter(text: str) -> bool:
+    return any(not one.isascii() and unicodedata.category(one)[0] in "LMS" for one in text)
+
+
+def _is_narrow(bench: GateContext, name: str) -> bool:
+    """Whether tests name the function, and nothing in them is more than ASCII."""
+    near = [
+        text
+        for _, content in find_tests(bench)
+        if name in (text := content.decode("utf-8", "replace"))
+    ]
+    return bool(near) and not any(
+        _has_letter(one) or _ESCAPED.search(one) or _MADE.search(one) for one in near
+    )
