@@ -10,6 +10,7 @@ from test_gates_mutation_python import COLLECTED, noticed
 
 from runner.gates.function_heads import heads
 from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.refusals import refusing_all
 from runner.gates.mutation.wrapped_functions import another, keeping
 from runner.model import Severity
 
@@ -98,6 +99,125 @@ def test_low():
 )
 def test_a_unit_of_the_plan_is_told_by_a_number_that_is_not_nothing(tmp_path, tests, line, count):
     assert said(tmp_path, SAME, tests, line) == [Severity.WARNING] * count
+
+
+RENAME = """def moved(old, new):
+    def change(doc):
+        {guard}
+        doc[new] = doc.pop(old)
+    return change
+"""
+GUARD = "if new in doc: raise ValueError(new)"
+EITHER = """from shop import moved
+
+
+def refused(change, *errors):
+    try:
+        change({"a": 1, "b": 2})
+    except errors as error:
+        return error
+
+
+def test_movedd():
+    doc = {"a": 1}
+    moved("a", "c")(doc)
+    assert doc == {"c": 1}
+
+
+def test_refused():
+    error = refused(moved("a", "b"), ValueError)
+    assert error is None or isinstance(error, ValueError)
+"""
+WAITS = EITHER.replace("error is None or ", "")
+
+
+def refusals(tmp_path, code, tests, *acceptance):
+    yard = Yard(tmp_path)
+    yard.write("shop.py", code).write("test_shop.py", tests + COLLECTED)
+    found = noticed(yard, acceptance=acceptance).findings
+    words = ("refuses whatever", "another error passes")
+    return [one.severity for one in found if any(word in one.message for word in words)]
+
+
+@pytest.mark.parametrize(
+    ("code", "tests", "line", "count"),
+    [
+        (RENAME.format(guard="pass"), EITHER, "`moved` raises ValueError where it is there", 1),
+        (RENAME.format(guard=GUARD), EITHER, "`moved` raises ValueError where it is there", 0),
+        (RENAME.format(guard=GUARD), WAITS, "`moved` raises ValueError where it is there", 0),
+        (RENAME.format(guard="pass"), EITHER, "`moved` gives a change", 0),
+    ],
+)
+def test_an_error_of_the_plan_is_noticed_by_a_test(tmp_path, code, tests, line, count):
+    assert refusals(tmp_path, code, tests, line) == [Severity.WARNING] * count
+
+
+READ = """def read(text):
+    if len(text) != 1:
+        raise ValueError(text)
+    return int(text)
+"""
+GOES_ON = """from shop import read
+
+
+def test_read():
+    for wanted in range(10, 20):
+        try:
+            got = read(str(wanted))
+        except ValueError:
+            continue
+        assert got == wanted
+
+
+def test_refused():
+    try:
+        read("")
+    except ValueError:
+        return
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "count"), [("", 1), ("\n\ndef test_one():\n    assert read('3') == 3\n", 0)]
+)
+def test_a_refusal_of_everything_is_noticed_by_a_test(tmp_path, more, count):
+    found = refusals(tmp_path, READ, GOES_ON + more, "`read` raises ValueError for other texts")
+    assert found == [Severity.WARNING] * count
+
+
+GO = """package shop
+
+func Read(text string) (int, error) {
+	if len(text) != 1 {
+		return 0, errors.New("long")
+	}
+	if n, err := strconv.Atoi(text); err != nil {
+		return n, err
+	}
+	return 1, nil
+}
+"""
+
+
+def test_guards_of_go_and_scripts_become_true():
+    def made(path, text):
+        content = text.encode()
+        return [
+            one.apply_to(content).decode().split("\n")[one.line - 1].strip()
+            for head in heads(path, content)
+            for one in refusing_all(path, content, head)
+        ]
+
+    assert made("a.go", GO) == [
+        "if true || (len(text) != 1) {",
+        "if n, err := strconv.Atoi(text); true || (err != nil) {",
+    ]
+    script = (
+        "function f(a) {\n  if (a < 1) throw new E(a);\n  if (a) {\n    if (b) { throw a; }\n  }\n"
+    )
+    script += "  return a;\n}\n"
+    assert made("a.js", script) == ["if ( true || (a < 1) ) throw new E(a);"]
 
 
 SCRIPT = """export function sorted(list, by) {

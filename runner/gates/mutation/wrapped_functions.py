@@ -8,12 +8,14 @@ which no test tells that only knows of nothing.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.function_heads import heads
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.mutants import Mutant, is_left_out
+from runner.gates.mutation.refusals import another_error, refusing_all
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.named_errors import errors_of
 from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
     from runner.gates.function_heads import Head
+    from runner.gates.named_errors import NamedError
     from runner.model import Severity
 
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
@@ -109,16 +112,33 @@ def find_wrapped(
     kept = [one for one in _SENTENCE.split(plan) if _KEPT.search(one)]
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
-    places = _places(bench, executions, own, named) if kept or units else ()
-    for path, content, head, line in [*places][:_MOST]:
+    errors = errors_of(bench.task)
+    wanted = kept or units or errors
+    places = [*_places(bench, executions, own, named)][:_MOST] if wanted else []
+    for place in places:
+        head = place.head
         names = _kept_names(head, kept)
         if names and not laboratory.is_over:
-            mutant = keeping(path, content, head, names, line)
+            mutant = keeping(place.path, place.content, head, names, place.line)
             if mutant and laboratory.run(mutant) is Ends.NOTICED:
-                yield _finding(check, path, head, severity, _changed(head))
-        if units and not laboratory.is_over and _is_untold(path, content, head, line, laboratory):
+                yield _finding(check, place, severity, _changed(head))
+        if units and not laboratory.is_over and _is_untold(place, laboratory):
             message = f"no test tells in which unit {head.name} answers: a thousand times its"
-            yield _finding(check, path, head, severity, f"{message} number passes them all")
+            yield _finding(check, place, severity, f"{message} number passes them all")
+        about = [one for one in errors if head.name in one.words or len(places) == 1]
+        if message := _refused(place, about, laboratory):
+            yield _finding(check, place, severity, message)
+
+
+class _Place(NamedTuple):
+    """A function that the plan names."""
+
+    path: str
+    content: bytes
+    head: Head
+    line: int
+    """One of its lines that is the task's own, and that a test ran."""
+    ran: frozenset[int]
 
 
 def _places(
@@ -126,17 +146,33 @@ def _places(
     executions: Executions,
     own: Mapping[str, frozenset[int]],
     named: frozenset[str],
-) -> Iterator[tuple[str, bytes, Head, int]]:
-    """The functions that the plan names, with a line of the task's own that a test ran."""
+) -> Iterator[_Place]:
     for path, lines in sorted(own.items()):
         content = bench.after(path)
         if content is None or bench.is_test(path) or is_left_out(path, content):
             continue
-        ran = executions.lines(path) & lines
+        ran = executions.lines(path)
         for head in heads(path, content):
-            inside = sorted(ran & frozenset(range(head.line + 1, head.last + 1)))
+            inside = sorted(ran & lines & frozenset(range(head.line + 1, head.last + 1)))
             if inside and head.name in named and head.is_alone and head.gives:
-                yield path, content, head, inside[0]
+                yield _Place(path, content, head, inside[0], ran)
+
+
+def _refused(place: _Place, errors: list[NamedError], laboratory: MutantRunner) -> str:
+    """What to say where tests are content with a refusal of everything, or by another error."""
+    path, content, head = place.path, place.content, place.head
+    for mutant in refusing_all(path, content, head) if errors else ():
+        if mutant.line not in place.ran or laboratory.is_over:
+            continue
+        if laboratory.run(mutant) is Ends.SURVIVED:
+            return f"no test notices that {head.name} refuses whatever it is given"
+    for kind in dict.fromkeys(one.kind.rpartition(".")[2] for one in errors if one.kind):
+        other = another_error(path, content, head, place.line, kind)
+        if other is None or laboratory.is_over:
+            continue
+        if laboratory.run(other) is Ends.SURVIVED:
+            return f"no test notices the {kind} of {head.name}: another error passes them all"
+    return ""
 
 
 def _kept_names(head: Head, kept: list[str]) -> tuple[str, ...]:
@@ -151,21 +187,21 @@ def _changed(head: Head) -> str:
     return f"{head.name} changes what it is given, and the plan says that it does not"
 
 
-def _is_untold(path: str, content: bytes, head: Head, line: int, laboratory: MutantRunner) -> bool:
+def _is_untold(place: _Place, laboratory: MutantRunner) -> bool:
     """Whether tests notice that a number is none, and not that it is another one."""
-    none = another(path, content, head, line, nothing=True)
-    more = another(path, content, head, line, nothing=False)
+    about = place.path, place.content, place.head, place.line
+    none, more = another(*about, nothing=True), another(*about, nothing=False)
     if none is None or more is None or laboratory.run(more) is not Ends.SURVIVED:
         return False
     return laboratory.run(none) is Ends.NOTICED
 
 
-def _finding(check: str, path: str, head: Head, severity: Severity, message: str) -> Finding:
+def _finding(check: str, place: _Place, severity: Severity, message: str) -> Finding:
     return Finding(
         check=check,
         message=message,
-        path=path,
-        line=head.line,
+        path=place.path,
+        line=place.head.line,
         severity=severity,
         hint="the plan speaks of it: have the code do it, and a test that would fail otherwise",
     )
