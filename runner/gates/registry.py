@@ -20,6 +20,7 @@ from runner.gates import (
     lost_assertions,
     mutation,
     plan_examples,
+    planned_behaviour,
     recorded_answers,
     run_examples,
     shadowing_files,
@@ -61,6 +62,7 @@ FAMILIES = (
     hardcoded_answers,
     plan_examples,
     run_examples,
+    planned_behaviour,
     mutation,
 )
 """One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""

@@ -62,8 +62,8 @@ def yard(tmp_path):
     return Yard(tmp_path)
 
 
-def noticed(yard, line=f"{UNITTEST} test_shop", *, by_person=False, acceptance=(), **settings):
-    """What the mutants say after the contract passed and its coverage was weighed."""
+def proven(yard, line, *, by_person=False, acceptance=(), **settings):
+    """A bench on which the contract passed and its coverage was weighed."""
     yard.set_up(line, settings={"mutation": "warn", **settings}, coverage=0, acceptance=acceptance)
     bench = replace(yard.bench, by_person=by_person, tree="1" * 40)
     (contract,) = bench.task.test_contracts
@@ -71,7 +71,12 @@ def noticed(yard, line=f"{UNITTEST} test_shop", *, by_person=False, acceptance=(
     assert not any(one.refuses for one in first.findings), first.findings
     (check,) = coverage_gate.checks(bench.task, bench.settings)
     bench = replace(bench, proofs=(first.proof,))
-    bench = replace(bench, observed=coverage_gate.prove(check, bench).observed)
+    return replace(bench, observed=coverage_gate.prove(check, bench).observed)
+
+
+def noticed(yard, line=f"{UNITTEST} test_shop", **more):
+    """What the mutants say then."""
+    bench = proven(yard, line, **more)
     (check,) = mutation.checks(bench.task, bench.settings) or (None,)
     return mutation.prove(check, bench) if check else None
 

@@ -6,12 +6,13 @@ import subprocess
 
 import pytest
 from coverage_bench import Yard
-from test_gates_mutation_python import COLLECTED, noticed
+from test_gates_mutation_python import COLLECTED, UNITTEST, proven
 
+from runner.gates import planned_behaviour
 from runner.gates.function_heads import heads
 from runner.gates.mutation import run_mutants, survivors
-from runner.gates.mutation.refusals import refusing_all
-from runner.gates.mutation.wrapped_functions import another, keeping
+from runner.gates.refusals import refusing_all
+from runner.gates.wrapped_functions import another, keeping
 from runner.model import Severity
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -55,7 +56,9 @@ def test_outside():
 def said(tmp_path, code, tests, *acceptance):
     yard = Yard(tmp_path)
     yard.write("shop.py", code).write("test_shop.py", tests + COLLECTED)
-    found = noticed(yard, acceptance=acceptance).findings
+    bench = proven(yard, f"{UNITTEST} test_shop", acceptance=acceptance)
+    (check,) = planned_behaviour.checks(bench.task, bench.settings)
+    found = planned_behaviour.prove(check, bench).findings
     words = ("changes what it is given", "in which unit")
     return [one.severity for one in found if any(word in one.message for word in words)]
 
@@ -134,7 +137,9 @@ WAITS = EITHER.replace("error is None or ", "")
 def refusals(tmp_path, code, tests, *acceptance):
     yard = Yard(tmp_path)
     yard.write("shop.py", code).write("test_shop.py", tests + COLLECTED)
-    found = noticed(yard, acceptance=acceptance).findings
+    bench = proven(yard, f"{UNITTEST} test_shop", acceptance=acceptance)
+    (check,) = planned_behaviour.checks(bench.task, bench.settings)
+    found = planned_behaviour.prove(check, bench).findings
     words = ("refuses whatever", "another error passes")
     return [one.severity for one in found if any(word in one.message for word in words)]
 

@@ -37,8 +37,11 @@ def prove(check: Check, bench: GateContext) -> Proved:
     With `strict` it is asked of everybody, and refuses.
     """
     strict = bench.settings.mutation == "strict"
-    if not (strict or not bench.by_person) or bench.refused:
-        return Proved(None)
-    if any(one.verdict in _BAD for one in bench.proofs):
+    if not (strict or not bench.by_person) or bench.refused or not is_proven(bench):
         return Proved(None)
     return survivors.evaluate_mutants(check, bench, strict=strict)
+
+
+def is_proven(bench: GateContext) -> bool:
+    """Whether no check before failed: of a proof that does not stand mutants say nothing."""
+    return not any(one.verdict in _BAD for one in bench.proofs)

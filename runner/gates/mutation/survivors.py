@@ -18,7 +18,6 @@ from runner.gates.mutation.test_claims import Looks, TestClaims, has_silent_test
 from runner.gates.mutation.unread_rows import unread_rows
 from runner.gates.mutation.unrun_functions import some_of, tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
-from runner.gates.mutation.wrapped_functions import find_wrapped
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
@@ -91,7 +90,6 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
     unsure = Severity.QUESTION if strict else Severity.WARNING
     told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
-    told += tuple(find_wrapped(check.id, bench, executions, own, laboratory, unsure))
     asked = tuple(_asked(check, bench, looked, claims)) if strict else ()
     asked += tuple(_unrun(check, bench, executions, own)) if strict else ()
     unclaimed = [one.name for one in every] if silent else []

@@ -1,8 +1,9 @@
 """Functions wrapped whole: what they are given is looked at afterwards, or their number is another.
 
-Two things that the plan says and no small mutant shows: that a function changes nothing of what it
-is given, which any test shows that gives it something to change, and in which unit it answers,
-which no test tells that only knows of nothing.
+What the plan says and no small mutant shows: that a function changes nothing of what it is given,
+which any test shows that gives it something to change; in which unit it answers, which no test
+tells that only knows of nothing; and which errors it refuses with (`refusals`). The tests that ran
+a function run once more with each of these in its place.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.gates.coverage.lines import own_lines
 from runner.gates.function_heads import heads
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.mutants import Mutant, is_left_out
-from runner.gates.mutation.refusals import another_error, refusing_all
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.survivors import find_seconds
 from runner.gates.named_errors import errors_of
+from runner.gates.refusals import another_error, refusing_all
 from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
@@ -99,15 +102,11 @@ _SCRIPT_NUMBER = (
 )
 
 
-def find_wrapped(
-    check: str,
-    bench: GateContext,
-    executions: Executions,
-    own: Mapping[str, frozenset[int]],
-    laboratory: MutantRunner,
-    severity: Severity,
-) -> Iterator[Finding]:
-    """A finding for each function that changes what the plan keeps, or whose unit no test tells."""
+def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator[Finding]:
+    """A finding for each function that is not as the plan says, or of which no test shows it."""
+    strict = bench.settings.mutation == "strict"
+    executions, own = Executions.of(bench), own_lines(bench)
+    laboratory = MutantRunner(bench, executions, find_seconds(bench.proofs, _MOST, strict=strict))
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
     kept = [one for one in _SENTENCE.split(plan) if _KEPT.search(one)]
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
