@@ -41,6 +41,9 @@ _KEPT = regex(
     r"|\bleaves?\b[^.\n]{0,40}\balone\b",
     re.IGNORECASE,
 )
+_REFUSES = regex(
+    r"\b(?:errors?|exceptions?|rais\w+|throw\w*|refus\w+|invalid)\b|\w(?:Error|Exception)\b"
+)
 _UNITS = tuple(
     regex(rf"\b(?:{one})\b", re.IGNORECASE)
     for one in (
@@ -112,7 +115,8 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
     errors = errors_of(bench.task)
-    wanted = kept or units or errors
+    refuses = bool(_REFUSES.search(plan))
+    wanted = kept or units or errors or refuses
     places = [*_places(bench, executions, own, named)][:_MOST] if wanted else []
     for place in places:
         head = place.head
@@ -125,7 +129,8 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
             message = f"no test tells in which unit {head.name} answers: a thousand times its"
             yield _finding(check, place, severity, f"{message} number passes them all")
         about = [one for one in errors if head.name in one.words or len(places) == 1]
-        if message := _refused(place, about, laboratory):
+        message = _refuses_all(place, laboratory) if refuses else ""
+        if message := message or _refused(place, about, laboratory):
             yield _finding(check, place, severity, message)
 
 
@@ -157,14 +162,19 @@ def _places(
                 yield _Place(path, content, head, inside[0], ran)
 
 
-def _refused(place: _Place, errors: list[NamedError], laboratory: MutantRunner) -> str:
-    """What to say where tests are content with a refusal of everything, or by another error."""
-    path, content, head = place.path, place.content, place.head
-    for mutant in refusing_all(path, content, head) if errors else ():
+def _refuses_all(place: _Place, laboratory: MutantRunner) -> str:
+    """What to say where tests are content with a refusal of everything."""
+    for mutant in refusing_all(place.path, place.content, place.head):
         if mutant.line not in place.ran or laboratory.is_over:
             continue
         if laboratory.run(mutant) is Ends.SURVIVED:
-            return f"no test notices that {head.name} refuses whatever it is given"
+            return f"no test notices that {place.head.name} refuses whatever it is given"
+    return ""
+
+
+def _refused(place: _Place, errors: list[NamedError], laboratory: MutantRunner) -> str:
+    """What to say where tests are content with another error than the plan names."""
+    path, content, head = place.path, place.content, place.head
     for kind in dict.fromkeys(one.kind.rpartition(".")[2] for one in errors if one.kind):
         other = another_error(path, content, head, place.line, kind)
         if other is None or laboratory.is_over:

@@ -187,7 +187,7 @@ def test_refused():
     ("more", "count"), [("", 1), ("\n\ndef test_one():\n    assert read('3') == 3\n", 0)]
 )
 def test_a_refusal_of_everything_is_noticed_by_a_test(tmp_path, more, count):
-    found = refusals(tmp_path, READ, GOES_ON + more, "`read` raises ValueError for other texts")
+    found = refusals(tmp_path, READ, GOES_ON + more, "what is no digit is an error of `read`")
     assert found == [Severity.WARNING] * count
 
 
