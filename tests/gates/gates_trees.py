@@ -51,7 +51,7 @@ def put(tree, files):
 
 def a_story(folder, before, after, *, settings=None, task=None, base="b" * 40, start="", **fields):
     """A bench whose tree holds `after`, and whose base held `before`, both below `start`."""
-    bench = a_bench(folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    bench = a_bench(folder)
     tree = folder / "tree" / start
     tree.mkdir(exist_ok=True)
     put(tree, after)

@@ -20,7 +20,7 @@ PYTEST = "python -m pytest -q -p no:cacheprovider"
 
 
 def a_place(folder, **files):
-    bench = a_bench(folder, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    bench = a_bench(folder)
     put(folder / "tree", {name.replace("__", "/") + ".py": text for name, text in files.items()})
     return bench
 

@@ -94,7 +94,7 @@ def proved(tmp_path, line, **fields):
     tree = a_bench(tmp_path).place.tree
     put(tree, FILES)
     cache = {"GOCACHE": "/tmp/runner-go-cache", "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
-    bench = a_bench(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", **cache)
+    bench = a_bench(tmp_path, **cache)
     check = a_check(line, seconds=120, **fields)
     return try_check(check, bench)
 
@@ -201,7 +201,7 @@ def test_a_contract_may_say_that_its_tests_fail(tmp_path, line, good):
 
 
 def test_what_a_contract_selects_is_shown(tmp_path):
-    bench = a_bench(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    bench = a_bench(tmp_path)
     put(bench.place.tree, FILES)
     check = replace(a_check("python3 -m pytest -q -k test_a test_good.py"))
     assert prove(check, bench).proof.note == "selected by -k test_a"

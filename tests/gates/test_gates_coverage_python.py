@@ -195,8 +195,9 @@ def test_coverage_run_by_the_project_itself_still_gives_all_lines(yard, branch):
     assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
 
 
-def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(yard):
+def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(tmp_path):
     pytest.importorskip("pytest_cov", reason="pytest-cov is not installed")
+    yard = Yard(tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="")
     yard.write("src/price.py", PRICE).write("tests/test_price.py", TEST_TOTAL)
     words = "--cov=src --cov-context=test --cov-report=term --cov-fail-under=75"
     found = yard.proved(f"PYTHONPATH=src {PYTEST} {words} tests")
