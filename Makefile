@@ -27,7 +27,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
+.PHONY: help setup sandbox check lint types types-here types-macos floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,8 @@ sandbox: # bubblewrap encloses the commands of tasks; without it they run unencl
 	  && { apt-get install -qq -y bubblewrap || { apt-get update -qq && apt-get install -qq -y bubblewrap; }; } \
 	  > /dev/null 2>&1; } || echo "note: bubblewrap is not installed, so commands run without a sandbox"
 
-check: lint types floors ## Lint, types and import floors
+check: $(READY) ## Lint, types and import floors, at once
+	@$(MAKE) --no-print-directory -j 4 lint types-here types-macos floors
 
 reference: $(READY) ## docs/reference.md from the code
 	$(BIN)/python tests/reference.py
@@ -58,8 +59,12 @@ lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY) ## mypy --strict over runner/, for Linux and for macOS: what only one of them has is told
+types: types-here types-macos ## mypy --strict over runner/, for Linux and for macOS: what only one of them has is told
+
+types-here: $(READY) # each takes one core for most of a minute where nothing is cached
 	$(BIN)/mypy
+
+types-macos: $(READY)
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
 floors: $(READY) ## import-linter: every import points down
