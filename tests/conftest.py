@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import zlib
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def pytest_collection_modifyitems():
     providers = sys.modules.get("hypothesis.internal.conjecture.providers")
     if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
+
+
+def _stop_measuring():
+    sys.settrace(None)
+    threading.settrace(None)
+
+
+# A forked child of a test ends by os._exit: what was measured in it is told nowhere.
+os.register_at_fork(after_in_child=_stop_measuring)
 
 
 _STARTS = "COVERAGE_PROCESS_CONFIG"
