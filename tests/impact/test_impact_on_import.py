@@ -909,7 +909,12 @@ def executed(tmp_path_factory):
     done = subprocess.run(
         [*words, "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "."],
         cwd=root,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(root),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -759,7 +759,12 @@ def run(root, *words):
         [sys.executable, *words, "-q", "-p", "no:cacheprovider", "--import-mode=importlib",
          "-rfE", "--continue-on-collection-errors", "."],
         cwd=root, capture_output=True, text=True, check=False,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(root),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
     )  # fmt: skip
 
 
