@@ -105,6 +105,7 @@ def test_ranges_tell_the_same_lines(lines):
     assert {line for start, end in spans for line in range(start, end + 1)} == lines
 
 
+@pytest.mark.no_cover
 def test_every_file_of_this_project_is_the_same_as_itself_laid_out_anew(request):
     for file in sorted((request.config.rootpath / "runner" / "impact").glob("*.py")):
         content = file.read_bytes()

@@ -77,6 +77,7 @@ def test_every_prefix_of_whole_records_opens_and_goes_on(path):
         assert fold(resumed[:number]) == fold(story[:number])
 
 
+@pytest.mark.no_cover
 def test_a_journal_cut_at_any_byte_opens_as_the_records_before_the_cut(path):
     story = whole_story()
     lines = write_story(path)

@@ -70,6 +70,7 @@ def test_a_long_tail_is_kept_for_the_next_time(path, cache, monkeypatch):
     assert snapshot._read_snapshot(path, cache)[0] == fold(whole_story())
 
 
+@pytest.mark.no_cover
 def test_a_damaged_snapshot_is_ignored_wherever_it_is_damaged(path, cache):
     full = fold(whole_story())
     file = keep_after(path, cache, 20)

@@ -70,6 +70,7 @@ def test_what_an_earlier_task_or_the_disk_provides_is_no_problem():
     assert messages(data, there={"c.txt"}) == ""
 
 
+@pytest.mark.no_cover
 def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
     plan = read_plan(
         b"## TASK-001: a\n\n- Files: `src/x1/a.txt`, `src/x1/**`, `*.md`\n- Inputs: src/y1\n", NAME

@@ -33,6 +33,7 @@ def marked_scan(text, path):
     return {(one.kind, one.value) for one in second_opinion(text, path)}
 
 
+@pytest.mark.no_cover
 def test_marked_lines_give_the_findings_of_the_whole_scan_over_keys():
     text = "\n".join(
         line
@@ -52,6 +53,7 @@ def test_marked_lines_give_the_findings_of_the_whole_scan_over_keys():
         assert strong
 
 
+@pytest.mark.no_cover
 def test_marked_lines_give_the_findings_of_the_whole_scan_over_code():
     root = Path(sysconfig.get_paths()["stdlib"])
     for file in ("imaplib.py", "urllib/request.py", "test/test_urllib2.py", "hashlib.py"):

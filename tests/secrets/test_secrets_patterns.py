@@ -93,6 +93,7 @@ def test_a_hint_never_hides_what_the_shape_would_find(name, key, around, near):
                for s in fitting for needle in s.needles)  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("to_redact", [False, True])
 def test_gates_change_nothing_but_the_time(monkeypatch, to_redact):
     texts = [context.format(row[1]) for row in SAMPLES for context in ("{}", *CONTEXTS)]

@@ -61,6 +61,7 @@ def test_a_key_at_the_end_of_a_part_of_a_text_never_leaks(letter):
     assert redact_head("word and word", 6, ("d and",)) == "wor[REDACTED:secret]"
 
 
+@pytest.mark.no_cover
 def test_of_a_private_key_that_begins_before_the_last_letters_none_is_shown():
     text = f"first\n{pem()}\nlast"
     for most in range(4, len(text)):
@@ -121,6 +122,7 @@ def test_a_key_at_the_seam_of_an_endless_line_never_leaks(before):
         assert not any(piece.encode() in shown for piece in pieces_of(KEY))
 
 
+@pytest.mark.no_cover
 def test_an_endless_token_is_swallowed():
     token = ("gh" + "p_" + some(300_000)).encode()
     shown = streamed(*(token[i : i + 4096] for i in range(0, len(token), 4096)), b" end\n")

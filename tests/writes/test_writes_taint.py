@@ -134,6 +134,7 @@ def test_source_of_a_newer_python_is_read_with_its_lines_and_columns():
     assert readable(plain) == plain
 
 
+@pytest.mark.no_cover
 def test_hostile_source_is_walked_in_time():
     lines = "\n".join(
         f"    v{n} = v{n - 1} + v{n - 1} if a{n} else v{n - 1}" for n in range(1, 3000)

@@ -95,6 +95,7 @@ def test_the_driver_notes_what_differs_with_the_request_that_made_the_thing(tmp_
     assert told.requests > 5
 
 
+@pytest.mark.no_cover
 def test_what_succeeded_is_asked_for_twice_so_that_a_conflict_answers(tmp_path, home):
     told = Report(str(tmp_path / "report.json"))
     job = {"document": DOCUMENT, "seed": 1, "examples": 5, "answer_seconds": 5, "home": home}

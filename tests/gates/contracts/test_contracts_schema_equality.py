@@ -129,6 +129,7 @@ def test_a_schema_that_is_only_itself_is_refused(schema):
         differences(schema, TEXT)
 
 
+@pytest.mark.no_cover
 def test_alternatives_within_alternatives_have_a_bound():
     def nested(depth, leaf):
         if not depth:
