@@ -18,7 +18,7 @@ from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.git import text
 from runner.repo.index_file import read_index
 from runner.repo.lock_files import UnusualError
-from runner.repo.tree_files import TICK, put, read_plain
+from runner.repo.tree_files import TICK, put, read_regular
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class SmallTree:
         self._base: str | None = None
         self._rows: dict[bytes, _Row] | None = None
         self._indexed = b""
+        self._clock = (0, 0)
 
     def forget(self) -> None:
         """Know nothing: the next look is git's."""
@@ -77,6 +78,7 @@ class SmallTree:
         if len(paths) > _MOST:
             return
         try:
+            self._set_clock()
             self._indexed = self._index.read_bytes()
             self._rows = {path: self._look(path) for path in paths}
         except OSError:  # a name too long to be opened from here
@@ -178,13 +180,14 @@ class SmallTree:
         with os.fdopen(os.open(beside, _NEW, 0o666), "wb") as file:
             file.write(content)
         beside.replace(self._index)
+        self._set_clock()
         self._indexed = content
 
     # --- one file -------------------------------------------------------------------------
 
     def _holds(self, rows: dict[bytes, _Row], path: bytes, found: os.stat_result) -> bool:
         """Whether a file is as it was; what stat(2) cannot tell is told by its content."""
-        before, known = time.time_ns(), rows[path]
+        before, known = self._now(), rows[path]
         if known.settled and _row(found, 0)[:_TIMED] == known[:_TIMED]:
             return True
         # Of another size it is another file, which may be too large to be read.
@@ -195,7 +198,7 @@ class SmallTree:
 
     def _is_same(self, path: bytes) -> bool:
         """Whether a file has the mode and the bytes of the base's."""
-        mode, content = read_plain(self._tree, path)
+        mode, content = read_regular(self._tree, path)
         entry = TreeEntry(mode, self.objects.name("blob", content))
         return self.objects.entry(self._base, text(path)) == entry
 
@@ -207,8 +210,17 @@ class SmallTree:
         put(self._tree, text(path), entry.mode, content)
 
     def _look(self, path: bytes) -> _Row:
-        before = time.time_ns()
+        before = self._now()
         return _row(os.lstat(self._at(path)), before)
+
+    def _set_clock(self) -> None:
+        """The time of the file system, by the index that was just written to it."""
+        self._clock = self._index.stat().st_ctime_ns, time.monotonic_ns()
+
+    def _now(self) -> int:
+        """Not after now by the clock that files are stamped with, which may be a server's."""
+        stamped, read = self._clock
+        return stamped + time.monotonic_ns() - read
 
     def _at(self, path: bytes) -> bytes:
         return os.path.join(self._top, path)
@@ -219,6 +231,9 @@ class SmallTree:
         return self._rows
 
 
+_SECOND = 1_000_000_000
+_COARSE = 2.0
+"""Seconds in which file systems that keep whole seconds may hide a change; others say parts."""
 _TIMED = 4
 """Fields of a row that stat(2) gives."""
 
@@ -226,7 +241,8 @@ _TIMED = 4
 def _row(found: os.stat_result, before: int) -> _Row:
     """A file that was looked at, and perhaps read, after `before` (ns since the epoch)."""
     changed = found.st_ctime_ns
-    settled = changed < before - TICK * 1e9
+    tick = _COARSE if changed % _SECOND == 0 else TICK
+    settled = changed < before - tick * _SECOND
     return _Row(found.st_ino, found.st_mode, found.st_size, changed, settled)
 
 

@@ -151,6 +151,11 @@ def read_plain(tree: Path, path: bytes) -> tuple[int, bytes]:
     """
     if not _USUAL.fullmatch(path):
         raise UnusualError
+    return read_regular(tree, path)
+
+
+def read_regular(tree: Path, path: bytes) -> tuple[int, bytes]:
+    """The same, whatever the name is: of one that git gave."""
     *folders, name = path.split(b"/")
     opened: list[int] = []
     try:

@@ -4,7 +4,9 @@ import os
 import random
 import shutil
 import subprocess
+import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from repo_build import a_repository, files_of, git, write
@@ -200,6 +202,29 @@ def test_a_change_within_the_tick_of_a_file_is_seen(tmp_path):
         assert differing_here(scratch) == [b"a"]
         scratch.reset(base)
         assert differing_here(scratch) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "looked", "settled"),
+    [
+        (5_000_000_001, 5_010_000_000, False),  # within a tick
+        (5_000_000_001, 5_100_000_000, True),
+        (5_000_000_000, 6_900_000_000, False),  # kept in whole seconds, perhaps in every second one
+        (5_000_000_000, 7_100_000_000, True),
+    ],
+)
+def test_a_file_is_settled_once_no_change_can_bear_the_same_time(changed, looked, settled):
+    stamped = SimpleNamespace(st_ino=1, st_mode=2, st_size=3, st_ctime_ns=changed)
+    assert small_tree._row(stamped, looked).settled is settled
+
+
+def test_the_time_is_that_of_the_files(tmp_path):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "one"})
+    index, small = scratch.slot / "git" / "index", scratch._small
+    stamped = index.stat().st_ctime_ns
+    assert stamped <= small._now() < time.time_ns() + 1
+    small.learn(base, frozenset([b"a"]))
+    assert small._now() - stamped < time.time_ns() - stamped
 
 
 def test_an_index_that_somebody_else_wrote_is_made_anew(tmp_path):
