@@ -172,8 +172,7 @@ class Scratch:
 
     def _reset(self, base: str | None) -> None:
         self._restate()
-        objects = self._git_folder / "objects"
-        sweep(objects, [b"info/alternates"], self._go_on)  # what was refused is not kept
+        sweep(self._git_folder / "objects", [b"info/alternates"], self._go_on)  # refused bytes
         bases, come = (self._listing[0], base), self._list_base(base)
         self._folders = sweep(self.tree_folder, self._listing[1], self._go_on)
         try:
@@ -212,6 +211,7 @@ class Scratch:
                 self.gitlinks.pop(text(path), None)
             if now is not None and now.mode == GITLINK:
                 self.gitlinks[text(path)] = now.sha
+                self._small.forget()
                 now = None  # noqa: PLW2901 - no file of the listing
             come[path] = now
         if come:

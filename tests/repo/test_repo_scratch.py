@@ -280,6 +280,20 @@ def test_submodules_are_not_carried_and_never_a_change(tmp_path):
     assert scratch.changes() == ()
 
 
+def test_a_base_with_a_submodule_after_one_without_is_made_by_git(tmp_path):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    before = git(real, "rev-parse", "HEAD")
+    git(real, "update-index", "--add", "--cacheinfo", f"160000,{before},inner")
+    git(real, "commit", "--quiet", "--message", "submodule")
+    scratch = a_scratch(real, tmp_path / "slot")
+    for _ in range(2):
+        scratch.reset(before)
+        assert scratch.snapshot().tree == git(real, "rev-parse", f"{before}^{{tree}}")
+        scratch.reset(git(real, "rev-parse", "HEAD"))
+        assert git(scratch.project, "ls-files", "--stage", "inner").startswith("160000 ")
+        assert scratch.snapshot().tree == git(real, "rev-parse", "HEAD^{tree}")
+
+
 def test_refused_content_never_enters_the_real_repository(tmp_path):
     real = a_repository(tmp_path / "real", {"a": "1"})
     before = sorted(path for path in (real / ".git/objects").rglob("*"))
