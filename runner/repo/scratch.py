@@ -275,9 +275,9 @@ class Scratch:
         StoppedError.
         """
         inside = self.lender.prefix.inside
+        self.lender.require()
         with suppress(UnusualError):
-            exclude = exclude_lines(self.lender, self._shares)
-            found = self._small.find_differing(exclude)
+            found = self._small.find_differing(exclude_lines(self.lender, self._shares))
             return self._compare(self.bounds.hold_paths(found, self.tree_folder, inside))
         git = self._stage()
         paths = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))

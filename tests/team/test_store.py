@@ -375,9 +375,10 @@ def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):
 def test_a_store_has_one_name_whoever_comes_to_it_by_which_password():
     plain = name_place("postgresql+psycopg://db.example.org:5432/team")
     word = "a/b:c" + "d?e"
+    at = "@db.example.org:5432/team"
     for said in (
-        f"postgresql+psycopg://ada:{word}@db.example.org:5432/team",
-        f"postgresql://bob:{word[::-1]}@db.example.org:5432/team",
+        f"postgresql+psycopg://ada:{word}{at}",
+        f"postgresql://bob:{word[::-1]}{at}",
         "postgresql://ada@db.example.org:5432/team",
         f"postgresql://db.example.org:5432/team?user=ada&password={word[:3]}",
     ):

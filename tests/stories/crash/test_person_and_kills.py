@@ -6,6 +6,7 @@ saved) happens while it runs. `PERSON_SEED` tells one day again.
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -59,6 +60,12 @@ class Person:
             if self._git("rebase", "--abort") or not self._is_rebasing():
                 return
             time.sleep(0.05)
+        # Where a lock stopped it at its very beginning, git knows neither how to go on nor how to
+        # give up, and advises to remove the folder.
+        folder = self.house.repo / ".git" / "rebase-merge"
+        if not (folder / "head-name").exists():
+            self._git("stash", "store", (folder / "autostash").read_text().strip())
+            shutil.rmtree(folder)
 
     def gc(self):
         self._git("gc", "-q", "--prune=now")
@@ -143,6 +150,9 @@ def _hold(house, person, code, told):
     invariants.every_prefix_of_the_journal_replays(house.repo)
     invariants.git_finds_nothing_wrong(house.repo)
     plan = house.read("TASK-GRAPH.md").decode()
+    # What git itself cannot put back after a rebase, since the plan was written meanwhile, is in
+    # the stash, and git says so.
+    plan += house.git("stash", "list", "--patch")
     assert all(remark in plan for remark in person.remarks if person._on() == "main"), told
     for name in person.notes:
         assert house.git("log", "--all", "--format=%H", "--", name), f"{name} is lost\n{told}"
