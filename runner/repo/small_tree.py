@@ -126,9 +126,10 @@ class SmallTree:
                     path = below + entry.name
                     if seen > _SEEN:
                         raise UnusualError
-                    # A repository inside is one name to git, whatever it holds.
+                    # A repository inside is one name to git, whatever it holds, and of another
+                    # spelling one that it refuses.
                     if entry.name.lower() == b".git":
-                        if below:
+                        if path != b".git":
                             raise UnusualError
                     elif entry.is_dir(follow_symlinks=False):
                         pending.append(path + b"/")

@@ -238,7 +238,7 @@ def test_an_index_that_somebody_else_wrote_is_made_anew(tmp_path):
     assert git(scratch.tree_folder, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("what", ["fifo", "inside", "closed", "link", "many"])
+@pytest.mark.parametrize("what", ["fifo", "inside", "spelled", "closed", "link", "many"])
 def test_what_only_git_can_tell_is_left_to_it(tmp_path, what, monkeypatch):
     scratch, (base,) = a_scratch(tmp_path, {"a": "one", "s/b": "two"})
     tree = scratch.tree_folder
@@ -247,6 +247,8 @@ def test_what_only_git_can_tell_is_left_to_it(tmp_path, what, monkeypatch):
             os.mkfifo(tree / "pipe")
         case "inside":
             git(tree, "init", "-q", "s/.GIT")
+        case "spelled":
+            write(tree, {".GIT/config": "[core]"})
         case "closed":
             if not os.getuid():
                 pytest.skip("root opens every folder")
