@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import base_result, coverage, lenient_scripts, red_first, script_targets
+from runner.gates import base_result, coverage, red_first, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.commands import make_refused_proof
 from runner.gates.junit import TestOutcome
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
@@ -18,9 +19,12 @@ from runner.process.base import Ended
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
+    from runner.gates import lenient_scripts
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
     from runner.model import Proof, Task
+else:
+    lenient_scripts = lazy_module("runner.gates.lenient_scripts")
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")

@@ -17,7 +17,6 @@ from runner.model import Finding
 from runner.plan.commands import executables
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.tools import which
-from runner.text.extras import install_hint
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
 
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from runner.app.write import analysis
     from runner.model import Task
     from runner.project import Project
+    from runner.text import extras
 else:
+    extras = lazy_module("runner.text.extras")
     analysis = lazy_module("runner.app.write.analysis")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
@@ -108,7 +109,7 @@ def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             are = "are" if len(packages) > 1 else "is"
             needs = f"{join_few(tuple(ids))} {'need' if len(ids) > 1 else 'needs'} it"
             text = f"{' and '.join(packages)} {are} not installed; {needs}"
-            hint = install_hint("contracts")
+            hint = extras.install_hint("contracts")
             yield Diagnostic(f"contract {kind}", State.MISSING, text, hint)
 
 

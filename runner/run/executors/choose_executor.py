@@ -13,7 +13,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.run.assignment import WorkerContext
-from runner.text.extras import install_hint
 
 if TYPE_CHECKING:
     import socket
@@ -37,7 +36,9 @@ if TYPE_CHECKING:
     from runner.run.executors.addresses import Address
     from runner.run.executors.local_cluster import WaitTimes
     from runner.run.workers import WorkerPool
+    from runner.text import extras
 else:
+    extras = lazy_module("runner.text.extras")
     lease = lazy_module("runner.run.executors.lease")
     local_cluster = lazy_module("runner.run.executors.local_cluster")
     message = lazy_module("runner.run.executors.message")
@@ -253,7 +254,9 @@ def describe_cluster(settings: Settings) -> str:
 def _require_library() -> None:
     """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
     if importlib.util.find_spec("distributed") is None:
-        raise RunnerError("dask is not installed", hint=install_hint("dask"), code=ExitCode.PERSON)
+        raise RunnerError(
+            "dask is not installed", hint=extras.install_hint("dask"), code=ExitCode.PERSON
+        )
 
 
 def _require_keys() -> None:
@@ -262,7 +265,7 @@ def _require_keys() -> None:
         raise RunnerError(
             "a cluster on this machine needs a key of its own, and cryptography is not installed",
             where="executor",
-            hint=f"{install_hint('dask')}, or --executor threads",
+            hint=f"{extras.install_hint('dask')}, or --executor threads",
             code=ExitCode.PERSON,
         )
 
