@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import textwrap
     from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.commands.running import run_options
+    from runner.commands import run_options
     from runner.report import summary
 else:
-    run_options = lazy_module("runner.commands.running.run_options")
+    run_options = lazy_module("runner.commands.run_options")
     summary = lazy_module("runner.report.summary")
     textwrap = lazy_module("textwrap")
 

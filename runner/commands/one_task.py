@@ -1,16 +1,23 @@
-"""`runner show`, `why` and `brief`: one task whole, why it stands as it does, what it is told."""
+"""`runner show`, `why`, `brief`, `evidence`, `plan`: one task whole, and its own plan.
+
+Why it stands as it does, what its implementer is told, what its DONE rests on; how an agent means
+to build it, so that the next run builds it so.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.task_view import describe_task_whole, portrait
 from runner.commands.catalogue import Command
+from runner.commands.output import open_console
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.project import Project
+from runner.report.attestations import encode
 from runner.report.documents import document
 from runner.report.table import table
 from runner.secrets.redact import redact
@@ -20,11 +27,18 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
+    from runner.app.answer import task_planning, waiting_document
+    from runner.app.answer.task_planning import PlanningResult
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
+    from runner.app.prove import attest, find_evidence
     from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
+    task_planning = lazy_module("runner.app.answer.task_planning")
+    waiting_document = lazy_module("runner.app.answer.waiting_document")
+    attest = lazy_module("runner.app.prove.attest")
+    find_evidence = lazy_module("runner.app.prove.find_evidence")
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -166,8 +180,113 @@ def _warn(brief: Brief) -> None:
         print(f"warning: {display(one.path)}:{one.line}: {display(one.message)}", file=sys.stderr)
 
 
+# --- what its DONE rests on -----------------------------------------------------------
+
+
+_EVIDENCE = """\
+examples:
+  runner evidence TASK-003
+  runner evidence 3 -v              with commits, trees and digests in full
+  runner evidence 3 --json
+  runner evidence 3 --format in-toto > proof.json   for whoever has a clone, and not your word
+"""
+
+
+def evidence_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner evidence` takes."""
+    add_arguments(parser)
+    add_verbose(parser)
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "in-toto"),
+        default="text",
+        help="in-toto: a statement of its proof that others can check, as its commit tells it",
+    )
+
+
+def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show the evidence; exit 1 for a task that has none."""
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    found = find_evidence.find_evidence(project, given.id)
+    if given.format == "in-toto":
+        print(encode(attest.attest_task(project, found.task.id, found.known.spec)), end="")
+        return ExitCode.OK
+    if given.json or given.format == "json":
+        print(redact(find_evidence.evidence_document(found)), end="")
+        return ExitCode.OK if found.evidence else ExitCode.FAILED
+    if found.evidence is None:
+        raise find_evidence.no_evidence(found.task.id, found.known)
+    sys.stdout.write(
+        redact(
+            "\n".join(find_evidence.evidence_lines(found, found.evidence, digests=given.verbose))
+        )
+        + "\n"
+    )
+    return ExitCode.OK
+
+
+# --- its own plan ---------------------------------------------------------------------
+
+
+_PLAN = """\
+examples:
+  runner plan TASK-003          make its plan, or show the one that is there
+  runner plan TASK-003 --again --reason "without a new module"
+                                another one instead
+exit code: 0 there is an approved plan, 3 it waits for you or no plan did, 5 stopped by a budget
+  or a loop
+"""
+
+
+def plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner plan` takes."""
+    add_arguments(parser)
+    add = parser.add_argument
+    add("--again", action="store_true", help="plan again, though there is a plan")
+    add("--reason", default="", help="what the new plan is to do better")
+    add("--trust", action="store_true", help="run this plan's commands without asking")
+    add("--plan-review", choices=("prompt", "auto", "off"), help="who approves the plan")
+    add("--no-sandbox", action="store_true", help="run the agent without a sandbox")
+    add("--allow-dirty", action="store_true", help="plan on HEAD beside uncommitted changes")
+
+
+def execute_plan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show the plan of a task; make it where there is none."""
+    project = Project.open(Path.cwd(), environ, _planning_flags(given))
+    asked = task_planning.MakePlan(
+        given.id, given.again, given.reason, given.trust, given.allow_dirty
+    )
+    came = task_planning.plan_task(
+        project, asked, partial(open_console, project, is_quiet=given.json)
+    )
+    _show_plan(came, as_json=given.json)
+    return came.code
+
+
+def _planning_flags(given: argparse.Namespace) -> dict[str, object]:
+    flags = {
+        "task_graph": given.task_graph,
+        "plan_review": given.plan_review,
+        "sandbox": "none" if given.no_sandbox else None,
+    }
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _show_plan(came: PlanningResult, *, as_json: bool) -> None:
+    """Print the plan and how it stands."""
+    if as_json:
+        print(task_planning.plan_document(came), end="")
+    elif came.plan is None:
+        print(f"{display(came.task.id)} has no plan", file=sys.stderr)
+    else:
+        print(waiting_document.format_plan(came.plan, came.task.id), end="")
+        print(task_planning.format_standing(came.plan, came.task.id), file=sys.stderr)
+
+
 COMMANDS = {
     "show": Command(_SHOW, show_arguments, execute_show),
     "why": Command(_WHY, why_arguments, execute_why),
     "brief": Command(_BRIEF, brief_arguments, execute_brief),
+    "evidence": Command(_EVIDENCE, evidence_arguments, execute_evidence),
+    "plan": Command(_PLAN, plan_arguments, execute_plan),
 }

@@ -1,24 +1,36 @@
-"""Where a command speaks: what it found, as a document or as lines; and a voice meanwhile."""
+"""Where a command speaks: what it found, as a document or as lines, and a voice meanwhile.
+
+And what a person is asked before something is done: whether commands may run, and yes or no.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
+from runner.project import Project
+from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from runner.app.build import discovered_gates, suitability
     from runner.app.observer import Observer
-    from runner.project import Project
+    from runner.plan.document import Plan
+    from runner.project import Reading
     from runner.report import console
     from runner.run.review import Asker
     from runner.terminal import terminal_review
 else:
     console = lazy_module("runner.report.console")
     terminal_review = lazy_module("runner.terminal.terminal_review")
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    suitability = lazy_module("runner.app.build.suitability")
 
 _T = TypeVar("_T")
 
@@ -42,3 +54,76 @@ def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer
     level = console.QUIET if is_quiet else console.NORMAL
     with console.Console(level=level, colour=colour) as voice:
         yield voice, terminal_review.find_asker(voice, project.environ)
+
+
+# --- what a person is asked -----------------------------------------------------------
+
+
+def add_proof_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of a command that proves again: trust, sandbox, jobs, form and plan."""
+    add = parser.add_argument
+    add("--trust", action="store_true", help="run this plan's commands without asking")
+    add(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "landlock", "seatbelt", "none"),
+        help="what encloses commands",
+    )
+    add("-j", "--jobs", type=int, metavar="N", help="commands at once (default: cores)")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def tell(line: str) -> None:
+    """Say something beside the result."""
+    print(display(line), file=sys.stderr, flush=True)
+
+
+def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str) -> bool:
+    """Whether a person says yes: by flag, or asked at the terminal.
+
+    Without a terminal that is exit 3, and `again` is what to type.
+    """
+    if yes:
+        return True
+    if not _is_terminal() or environ.get("CI", "").lower() == "true":
+        raise RunnerError(
+            "nothing was done: a person has to say yes", hint=again, code=ExitCode.PERSON
+        )
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_trust(project: Project, plan: Plan, *, trusted: bool, again: str) -> None:
+    """Raise RunnerError (exit 3) unless a person lets this repository's commands run.
+
+    `again` is what to type to say so.
+    """
+    from runner.report.console import NORMAL, Console
+
+    with Console(level=NORMAL, colour=False) as console:
+        asker = terminal_review.find_asker(console, project.environ)
+        suitability.require_trust(project, plan, trusted=trusted, asker=asker, again=again)
+
+
+def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:
+    """The project with the gates that it declares; what is missing for them is said.
+
+    A flag that is None was not given.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    project = Project.open(Path.cwd(), environ, given)
+    discovered_gates.take_up_default_gates(project)
+    for note in project.loaded.notes:
+        tell(f"note: {note}")
+    return project
+
+
+def load_trusted_plan(project: Project, *, trusted: bool, again: str) -> Reading:
+    """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
+    reading = project.check_sound()
+    ask_trust(project, reading.plan, trusted=trusted, again=again)
+    return reading

@@ -1,1 +1,0 @@
-"""A person's word: on writes, plans, STALE tasks, held changes; and what they write themselves."""

@@ -1,0 +1,269 @@
+"""`runner approve`, `reject`, `edit`, `retry`: a person's word on what waits, given any time.
+
+And to a run that goes on, here or on another machine: `runner cancel` and `runner lease`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands import run
+from runner.commands.catalogue import Command
+from runner.errors import ExitCode, RunnerError
+from runner.journal.lock import RunLock
+from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
+from runner.project import BUILD, Project
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.answer import answer_types, answers, attempts, held_edit
+    from runner.app.answer.answer_types import Answered, Approve
+    from runner.app.draft import draft_answers
+    from runner.app.inspect import lease_use
+    from runner.commands import review
+    from runner.journal.task_state import TaskState
+    from runner.model import Finding
+    from runner.terminal import single_key, terminal_review
+else:
+    answer_types = lazy_module("runner.app.answer.answer_types")
+    answers = lazy_module("runner.app.answer.answers")
+    attempts = lazy_module("runner.app.answer.attempts")
+    review = lazy_module("runner.commands.review")
+    draft_answers = lazy_module("runner.app.draft.draft_answers")
+    held_edit = lazy_module("runner.app.answer.held_edit")
+    single_key = lazy_module("runner.terminal.single_key")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
+    lease_use = lazy_module("runner.app.inspect.lease_use")
+
+_ANSWER = {
+    "approve": """\
+examples:
+  runner approve TASK-003   its writes land, or it runs again, with the next `runner`
+  runner approve 1          the first of `runner review`
+  runner approve TASK-005 --reuse
+                            what it built before is only proven again
+  runner approve TASK-004   of one that a held change breaks: it is built anew on that change
+  runner approve DRAFT-1    the tasks of a draft are written into the plan
+  runner approve --all      everything
+""",
+    "reject": """\
+example:
+  runner reject TASK-003 --reason "keep the old name of the function"
+                            of a STALE task: what was built stands, it is DONE again
+  runner reject TASK-009 --reason "bookings may touch"
+                            of a held change: what it breaks is DONE again, it is tried again
+  runner reject DRAFT-1 --reason "one task for each format"
+                            of a draft: the wish is drafted anew
+""",
+    "retry": """\
+examples:
+  runner retry TASK-003     a blocked task is tried again, now
+  runner retry 3 --reason "use the helper in words.py"
+                            the next attempt reads that first
+""",
+    "edit": """\
+example:
+  runner edit TASK-003      its proposed files in your editor; the next `runner` proves them
+  runner edit DRAFT-1       the sections of a draft: any field may be added
+""",
+}
+_AGAIN = "[e]dit it again, or leave it as it [w]as? "
+
+
+def answer_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the four commands take."""
+    name = parser.get_default("called")
+    parser.add_argument(
+        "what", nargs="*", metavar="ID", help="task, draft, or number in `runner review`"
+    )
+    if name == "approve":
+        parser.add_argument("--all", action="store_true", help="everything that waits")
+        parser.add_argument(
+            "--reuse",
+            action="store_true",
+            help="of a STALE task: prove what is there again, nobody implements",
+        )
+    if name == "retry":
+        parser.add_argument("--reason", default="", help="what the next attempt is to know")
+    if name == "reject":
+        parser.add_argument("--reason", default="", help="what the next attempt is to do better")
+
+
+def execute_answer(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Answer what waits. Raises RunnerError for what does not wait, or cannot be answered so."""
+    has_drafts = any(word.upper().startswith("DRAFT-") for word in given.what)
+    project = Project.open(Path.cwd(), environ, plan_needed=not has_drafts)
+    every = getattr(given, "all", False)
+    drafts: tuple[str, ...] = ()
+    named: tuple[str, ...] = tuple(given.what)
+    if given.called != "retry":
+        drafts, named = draft_answers.split_drafts(project, named, every=every)
+    code = ExitCode.OK
+    if named or every or not drafts:
+        code = _answer_tasks(given, project, named, environ)
+    return review.answer_drafts(given, project, drafts) if drafts else code
+
+
+def _answer_tasks(
+    given: argparse.Namespace, project: Project, named: tuple[str, ...], environ: Mapping[str, str]
+) -> ExitCode:
+    match given.called:
+        case "approve":
+            return _approve(project, answer_types.Approve(named, given.all, given.reuse))
+        case "reject":
+            answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
+            print("next: runner")
+        case "retry":
+            return _retry(project, attempts.retry(project, named, given.reason), environ)
+        case _:
+            held_edit.edit(project, named, _TerminalEditor(environ), _tell)
+    return ExitCode.OK
+
+
+def _approve(project: Project, asked: Approve) -> ExitCode:
+    came = answers.approve(project, asked, _tell)
+    for one in came.held:
+        print(answer_types.describe_held(one))
+    if not came.answered:
+        print("nothing waits for you")
+    elif came.is_next_run:
+        print("next: runner")
+    return ExitCode.OK
+
+
+def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
+    """Build them now; a run that is going on takes them up itself."""
+    if not ids:
+        raise RunnerError("which one?", hint="runner status shows every task")
+    if RunLock(project.root / BUILD).holder() is not None:
+        print(f"{', '.join(map(display, ids))}: tried again once the run that goes on has ended")
+        return ExitCode.OK
+    return run.run_words(ids, environ)
+
+
+def _tell(one: Answered) -> None:
+    """One answer as soon as it is written down."""
+    print(answer_types.describe_answer(one))
+
+
+def _ask_reason() -> str:
+    if not sys.stdin.isatty():
+        return ""
+    print("why? ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _TerminalEditor:
+    """The person's own editor; a text with a secret is opened again where they are there."""
+
+    environ: Mapping[str, str]
+
+    def edit(self, path: str, content: bytes) -> bytes:
+        """What they leave."""
+        return terminal_review.edit_content(path, content, self.environ)
+
+    def try_again(self, findings: tuple[Finding, ...]) -> bool:
+        """Whether they go on, which they are asked at a terminal."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise RunnerError(
+                f"the edited file holds a secret: {terminal_review.REFUSED}",
+                detail="\n".join(terminal_review.format_findings(findings)),
+                hint=findings[0].hint,
+            )
+        print(
+            *terminal_review.format_findings(findings),
+            terminal_review.REFUSED,
+            sep="\n",
+            file=sys.stderr,
+        )
+        return (single_key.read_key(_AGAIN) or "w").lower()[:1] == "e"
+
+
+# --- a run that goes on ---------------------------------------------------------------
+
+
+_LEASE = """\
+With `publish = "origin"` in your own settings a run holds the lease of its branch in that remote,
+and each landing moves the remote's branch first: of two clones one builds, the other ends with
+exit 6. A lease that nobody renewed for `lease_seconds` is taken over by itself.
+
+--take is for a holder that will not come back sooner: their next landing is refused, their proven
+work is kept where they are, and your reason is told to them. The next run here goes on with it.
+
+examples:
+  runner lease
+  runner lease --take --reason "the laptop is asleep"
+"""
+
+
+def lease_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner lease` takes."""
+    parser.add_argument("--take", action="store_true", help="take it for the next run here")
+    parser.add_argument("--reason", default="", metavar="WHY", help="why it is taken; recorded")
+    parser.add_argument("--yes", action="store_true", help="in CI: it is meant")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Show it, or take it."""
+    if given.take and not given.reason.strip():
+        hint = 'runner lease --take --reason "the laptop is asleep"'
+        raise RunnerError("taking a lease needs a reason: its holder is told", hint=hint)
+    if given.reason and not given.take:
+        raise RunnerError("--reason is for --take", hint="runner lease --help")
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    if given.take:
+        seen = lease_use.take_lease(project, given.reason, meant=given.yes)
+    else:
+        seen = lease_use.look_at_lease(project)
+    if given.json:
+        print(lease_use.lease_document(seen, taken=given.take), end="")
+    else:
+        print(lease_use.takeover_text(seen) if given.take else lease_use.lease_text(seen))
+    return ExitCode.OK
+
+
+_CANCEL = """\
+What the attempt has written so far is kept on a branch draft/TASK-…, without what the secret scan
+or the path rules refuse. The task is BLOCKED until `runner approve` lets it begin anew; the run
+goes on with the others.
+
+examples:
+  runner cancel TASK-003
+"""
+
+
+def cancel_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner cancel` takes."""
+    parser.add_argument("id", metavar="ID", help="the task: TASK-003, or 3")
+
+
+def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Ask the run, and wait until it has done so; exit 1 where it has not."""
+    ended = attempts.cancel(Project.open(Path.cwd(), environ), given.id)
+    print(_format_status(ended))
+    return ExitCode.FAILED if ended.open_attempt else ExitCode.OK
+
+
+def _format_status(known: TaskState) -> str:
+    if known.open_attempt:
+        return f"{display(known.id)} was asked to end, and has not ended yet: runner status"
+    note = f": {display(known.note)}" if known.note else ""
+    return f"{display(known.id)} is {known.status}{note}"
+
+
+COMMANDS = {
+    **{
+        name: Command(examples, answer_arguments, execute_answer)
+        for name, examples in _ANSWER.items()
+    },
+    "lease": Command(_LEASE, lease_arguments, execute_lease),
+    "cancel": Command(_CANCEL, cancel_arguments, execute_cancel),
+}

@@ -1,0 +1,266 @@
+"""`runner change`, `impact`, `ownership`: what is asked anew, and whom a change reaches."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.catalogue import Command
+from runner.commands.output import ask_trust, confirm, say
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.project import Project
+from runner.report.affected_lines import format_affected, workflow_commands
+from runner.run.selection import find_id
+from runner.text.display import display
+from runner.text.wording import finding_lines, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.app.change import change_text, file_owners, impact_question, transaction
+    from runner.app.change.impact_question import Impact
+    from runner.app.prove import prove_tree
+    from runner.app.prove.prove_tree import Reproven
+else:
+    prove_tree = lazy_module("runner.app.prove.prove_tree")
+    change_text = lazy_module("runner.app.change.change_text")
+    file_owners = lazy_module("runner.app.change.file_owners")
+    transaction = lazy_module("runner.app.change.transaction")
+    impact_question = lazy_module("runner.app.change.impact_question")
+
+# --- asking for something new ---------------------------------------------------------
+
+
+_CHANGE = """\
+examples:
+  runner change TASK-005 "sessions expire after 30 minutes"
+                            what that makes STALE, then asks; runner '!change' is the same
+  runner change TASK-005 TASK-006 "all times in UTC" --yes
+  a line `!change all times in UTC` in the task's section is taken by the next run
+"""
+
+
+def change_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner change` takes."""
+    parser.add_argument("words", nargs="+", metavar="ID … TEXT", help="tasks, then what changes")
+    parser.add_argument("--yes", action="store_true", help="record it without asking")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what it would do")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Preview, ask, record. While a run goes on it is refused: its lock is held."""
+    project = Project.open(Path.cwd(), environ)
+    ids, text = _parse_words(project, given.words)
+    seen = transaction.change(project, transaction.ChangeRequest(ids, text, dry_run=True))
+    talk = sys.stderr if given.json else sys.stdout
+    if not (given.json and (given.dry_run or given.yes)):
+        print("\n".join(change_text.change_preview(seen.change)), file=talk)
+    if given.dry_run:
+        say(seen, change_text.change_lines, change_text.change_document, as_json=given.json)
+        return ExitCode.OK
+    again = f'runner change {" ".join(ids)} "…" --yes'
+    meant = False
+    try:
+        meant = confirm("record it?", environ, yes=given.yes, again=again)
+    finally:
+        if given.json and not meant:
+            sys.stdout.write(change_text.change_document(seen))
+    if not meant:
+        print("nothing was recorded", file=talk)
+        return ExitCode.PERSON
+    done = transaction.change(project, transaction.ChangeRequest(ids, text))
+    say(done, change_text.change_lines, change_text.change_document, as_json=given.json)
+    return ExitCode.OK
+
+
+def _parse_words(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The tasks that are named first, and the text that follows."""
+    known = [task.id for task in project.outline().tasks]
+    ids = [find_id(words[0], known)]
+    rest = list(words[1:])
+    while len(rest) > 1:
+        try:
+            ids.append(find_id(rest[0], known))
+        except RunnerError:  # the text begins here
+            break
+        rest.pop(0)
+    return tuple(dict.fromkeys(ids)), " ".join(rest)
+
+
+# --- whom a change reaches ------------------------------------------------------------
+
+
+_CONTRACT = "contract:"
+"""What the id of an entry under Contracts begins with."""
+_IMPACT = """\
+without a path: what differs from HEAD, staged or not
+exit: 0, however many tasks are affected; with --run 1 when one of the tests fails
+
+examples:
+  runner impact
+  runner impact src/booking/models.py
+  runner impact --since main --format github
+  runner impact --run              on HEAD with what is not committed, in a scratch tree
+  runner impact --task TASK-003 --json
+"""
+_WIDTHS = ("transitive", "direct", "none")
+
+
+def impact_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner impact` takes."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder")
+    parser.add_argument("--since", metavar="REV", help="what differs from this revision")
+    parser.add_argument("--task", metavar="ID", help="what this task changed when it landed")
+    parser.add_argument(
+        "--changed-dependents",
+        choices=_WIDTHS,
+        help="how far the change is followed (default: as the settings say)",
+    )
+    parser.add_argument(
+        "--conservative", action="store_true", help="count whatever cannot be decided as affected"
+    )
+    parser.add_argument(
+        "--run", action="store_true", help="run what is found; 1 if something fails"
+    )
+    parser.add_argument(
+        "--trust", action="store_true", help="run this plan's commands without asking"
+    )
+    parser.add_argument("--all", action="store_true", help="ask about tasks that are not DONE too")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON document")
+    form.add_argument(
+        "--format", choices=("text", "github"), default="text", help="github: annotations"
+    )
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Answer. Raises RunnerError for a path, revision or task that there is not."""
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    request = impact_question.ImpactRequest(
+        paths=tuple(impact_question.inside(project, typed) for typed in given.paths),
+        since=given.since,
+        task=given.task or "",
+        dependents=given.changed_dependents or "",
+        conservative=given.conservative,
+        everyone=given.all,
+    )
+    impact_question.require_one(request)
+    if given.run:
+        again = "the same command with --trust"
+        ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
+    found = impact_question.find_impact(project, request)
+    if not given.json:
+        _show(found, github=given.format == "github")
+    ran: tuple[Reproven, ...] = ()
+    if given.run:
+        ran = prove_tree.reprove(project, found.answer.affected, _tell_ran)
+    if given.json:
+        print(impact_question.impact_document(found, ran), end="")
+    return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK
+
+
+# --- shown ------------------------------------------------------------------------------
+
+
+def _show(found: Impact, *, github: bool) -> None:
+    if github:
+        print("".join(f"{line}\n" for line in workflow_commands(found.answer)), end="")
+        return
+    answer = found.answer
+    for one in answer.affected:
+        print("\n".join(format_affected(one)))
+    names = [name for one in answer.affected for name in one.contracts]
+    contracts = sum(name.startswith(_CONTRACT) for name in names)
+    tasks, tests = plural(len(answer.affected), "task"), len(names) - contracts
+    said = f"{tasks} and {plural(tests, 'test contract')}"
+    if contracts:
+        said = f"{tasks}, {plural(tests, 'test contract')} and {plural(contracts, 'contract')}"
+    files = plural(len(found.changes), "changed file")
+    for note in found.notes:
+        print(f"note: {display(note)}", file=sys.stderr)
+    for doubt in answer.doubts:
+        print(f"not decided: {display(doubt.text)}", file=sys.stderr)
+    if answer.doubts:
+        print("hint: --conservative counts what is not decided as affected", file=sys.stderr)
+    print(f"{files}: {said} may change result", file=sys.stderr)
+
+
+def _tell_ran(said: Reproven) -> None:
+    """How it ended, as soon as it did; what it printed only where it failed."""
+    sign = "failed" if said.failed else "passed"
+    print(f"{display(said.task)}  {display(said.contract)}  {sign}", file=sys.stderr, flush=True)
+    for finding in said.findings if said.failed else ():
+        print("\n".join(f"  {line}" for line in finding_lines(finding)), file=sys.stderr)
+
+
+# --- who owns which files -------------------------------------------------------------
+
+
+_OWNERSHIP = """\
+exit: 0 well, 1 `check` found faults, 2 bad usage
+
+examples:
+  runner ownership show src/booking/models.py
+  runner ownership check
+  runner ownership propose --write
+"""
+
+
+def ownership_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner ownership` takes."""
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        choices=("show", "check", "propose"),
+        default="show",
+        help="show owners (the default), check the map, or propose rows from git's history",
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="of these files or folders only")
+    parser.add_argument("--write", action="store_true", help="write the proposed rows into the map")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute_ownership(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Do it. Raises RunnerError for a path outside, and where the map cannot be read."""
+    if given.write and given.verb != "propose":
+        raise RunnerError("only `propose` writes", hint="runner ownership propose --write")
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    paths = [impact_question.inside(project, typed) for typed in given.paths]
+    if given.verb == "show":
+        say(
+            file_owners.find_owners(project, paths),
+            file_owners.owner_lines,
+            file_owners.owner_document,
+            as_json=given.json,
+        )
+    elif given.verb == "check":
+        found = file_owners.check_map(project, paths)
+        say(found, file_owners.fault_lines, file_owners.fault_document, as_json=given.json)
+        _remark(file_owners.fault_remarks(found), as_json=given.json)
+        return ExitCode.FAILED if found.faults else ExitCode.OK
+    else:
+        rows = file_owners.propose_rows(project, paths, write=given.write)
+        form = partial(file_owners.row_document, written=given.write)
+        say(rows, file_owners.row_lines, form, as_json=given.json)
+        _remark(file_owners.row_remarks(rows, written=given.write), as_json=given.json)
+    return ExitCode.OK
+
+
+def _remark(remarks: Iterable[str], *, as_json: bool) -> None:
+    """What stands beside the lines: on standard error."""
+    for line in () if as_json else remarks:
+        print(line, file=sys.stderr)
+
+
+COMMANDS = {
+    "change": Command(_CHANGE, change_arguments, execute_change),
+    "impact": Command(_IMPACT, impact_arguments, execute_impact),
+    "ownership": Command(_OWNERSHIP, ownership_arguments, execute_ownership),
+}

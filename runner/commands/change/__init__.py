@@ -1,1 +1,0 @@
-"""Changes: what one may affect, who owns what, and taking work back."""

@@ -1,0 +1,109 @@
+"""`runner init` and `runner demo`: a small working plan, yours to change, or built at once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands import run
+from runner.commands.catalogue import Command
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.build import new_project
+else:
+    new_project = lazy_module("runner.app.build.new_project")
+
+_DEMO = """\
+examples:
+  runner demo               in a new folder of the system's temporary ones
+  runner demo try-it        in this one, which must not be there yet
+"""
+_BEFORE = """\
+A plan of three tasks: a cart that adds up prices in euros; shipping that is free from 100 euros
+on; and, asked for on the same day, prices in cents. The second and the third each pass their own
+tests. Together they would charge nobody for shipping.
+
+"""
+_AFTER = """
+What happened: TASK-003 passed its own tests. They are not asked alone: the runner had seen that
+the tests of TASK-002 run the line it changes, ran them too, and let nothing of it land. The branch
+is as green as before, the work is kept on a branch of its own, and you say which one is right:
+
+  cd {folder}
+  runner review             what waits for you
+  runner approve TASK-002   cents are right: shipping is built anew on them
+  runner reject TASK-003 --reason "we count in euros"
+
+Your own project: runner init, in a git repository.
+"""
+
+
+def demo_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner demo` takes."""
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="where it is built; made anew")
+
+
+def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Build it and tell it. Raises RunnerError for a folder that is there already."""
+    folder = _find_folder(given.folder)
+    new_project.begin_demo(folder, environ)
+    print(_BEFORE, end="", flush=True)
+    os.chdir(folder)
+    alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do
+    # one after the other, so that it is told the same every time
+    code = run.run_words(("--jobs", "1", "--review", "off"), alone)
+    if code is not ExitCode.REGRESSION:
+        return code
+    print(_AFTER.format(folder=display(str(folder))), end="")
+    return ExitCode.OK
+
+
+def _find_folder(named: str | None) -> Path:
+    if named is None:
+        return Path(tempfile.mkdtemp(prefix="runner-demo-")).resolve()
+    folder = Path.cwd() / named
+    if folder.exists() or folder.is_symlink():
+        raise RunnerError("this is there already", where=named, hint="runner demo OTHER-FOLDER")
+    return folder
+
+
+_INIT = """\
+examples:
+  mkdir hello && cd hello && git init && runner init
+  runner                          then builds it
+"""
+_AGENTS = """\
+  - TASK-GRAPH.md is the plan: `runner validate` checks it, `runner status` says how it stands.
+  - Never edit a status, artifacts/build/ or FILE_OWNERSHIP_MAP.md by hand.
+  - `runner why ID` says what to do about a task, `runner impact` which tests a change may affect.
+"""
+
+
+def init_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner init` takes."""
+    del parser
+
+
+def execute_init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Write what is missing. Raises RunnerError without git, or where there is a plan already."""
+    del given
+    for name, is_new in new_project.init(Path.cwd(), environ).written.items():
+        print(f"wrote {name}" if is_new else f"kept {name}, which was there")
+    if not (Path.cwd() / "AGENTS.md").exists():
+        print(f"\nfor coding agents, as your AGENTS.md:\n\n{_AGENTS}", end="")
+    print("\nnext: read TASK-GRAPH.md, commit it (git add -A && git commit), then: runner")
+    return ExitCode.OK
+
+
+COMMANDS = {
+    "demo": Command(_DEMO, demo_arguments, execute_demo),
+    "init": Command(_INIT, init_arguments, execute_init),
+}

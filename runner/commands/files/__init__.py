@@ -1,1 +1,0 @@
-"""The write pipeline by hand: single files through one of its steps."""

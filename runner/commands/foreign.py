@@ -1,0 +1,168 @@
+"""`runner import` and `runner sync`: tasks out of another tool's file, and its marks back."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.output import open_console
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.plan.foreign.base import Form
+from runner.project import Project
+from runner.report.documents import document
+from runner.text.display import display
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.draft import drafted_imports
+    from runner.app.inspect import repository_analysis
+    from runner.app.write import import_tasks, sync_marks
+    from runner.app.write.import_tasks import ImportRequest
+    from runner.commands import review
+else:
+    review = lazy_module("runner.commands.review")
+    drafted_imports = lazy_module("runner.app.draft.drafted_imports")
+    import_tasks = lazy_module("runner.app.write.import_tasks")
+    repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
+    sync_marks = lazy_module("runner.app.write.sync_marks")
+
+EXAMPLES = {
+    "import": """\
+examples:
+  runner import specs/001-export/tasks.md
+  runner import .taskmaster/tasks/tasks.json --test "python -m pytest -q"
+  runner import backlog -n              what would be written, and nothing is
+  runner import todo.md                 at a terminal it asks once what proves the tasks
+  runner import - --from checklist < todo.md
+  runner import specs --draft           who drafts names files and proofs; all of it waits
+
+Read are: spec-kit, Kiro, OpenSpec, Backlog.md, Task Master, beads and plain check lists.
+Titles, dependencies, criteria, priorities and files that are named come along; commands never.
+""",
+    "sync": """\
+examples:
+  runner sync -n         what differs here and there
+  runner sync            marks what is proven here, in the file that it came from
+""",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner import` and `runner sync` take."""
+    name = parser.get_default("called")
+    add = parser.add_argument
+    if name == "import":
+        add("source", metavar="PATH|URL|-", help="a file, a folder, an address, or `-`")
+        add(
+            "--from",
+            dest="form",
+            choices=[str(one) for one in Form],
+            help="the form, where its shape tells not",
+        )
+        add("--test", metavar="COMMAND", default="", help="proves every task that names files")
+        add("--draft", action="store_true", help="have files and proofs drafted; it waits for you")
+        add("--trust", action="store_true", help="with --draft: start who drafts unasked")
+        add("--accept-done", action="store_true", help="waive, by name, what is marked as done")
+    else:
+        add("--uncheck", action="store_true", help="take marks away that nothing here proves")
+    add("-n", "--dry-run", action="store_true", help="write nothing; say what would be written")
+    add("--json", action="store_true", help="one JSON document")
+    add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Import or mark; exit 6 where a file was saved meanwhile."""
+    flags = {"task_graph": given.task_graph}
+    if "source" in given:
+        project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
+        return _import(given, project)
+    return _sync(given, Project.open(Path.cwd(), environ, flags))
+
+
+# --- import ---------------------------------------------------------------------------
+
+
+def _import(given: argparse.Namespace, project: Project) -> ExitCode:
+    stdin = sys.stdin.read() if given.source == "-" else ""
+    form = Form(given.form) if given.form else None
+    request = import_tasks.ImportRequest(
+        given.source, form, given.test, given.accept_done, given.dry_run, stdin
+    )
+    if given.draft:
+        return _draft(given, project, request)
+    asks = not (given.test or given.json or given.dry_run or given.source == "-")
+    if asks and sys.stdin.isatty() and sys.stderr.isatty():
+        seen = import_tasks.import_tasks(project, replace(request, dry_run=True))
+        if seen.without_proof:
+            request = replace(request, test=_ask_test(project, len(seen.without_proof)))
+    done = import_tasks.import_tasks(project, request)
+    if given.json:
+        print(
+            import_tasks.import_document(done, wrote=not given.dry_run and bool(done.added)), end=""
+        )
+        return ExitCode.OK
+    if given.dry_run:
+        print("\n".join(display(line) for line in done.text.splitlines()))
+    print("\n".join(import_tasks.import_lines(done, is_dry=given.dry_run)))
+    return ExitCode.OK
+
+
+def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) -> ExitCode:
+    """Have what the list lacks drafted; where it lacks nothing, import it."""
+    if given.accept_done or given.dry_run:
+        flag = "--accept-done" if given.accept_done else "--dry-run"
+        raise RunnerError(
+            f"--draft writes nothing yet, so {flag} has no place beside it",
+            hint="runner review shows what waits; waive by name once it is written",
+        )
+    with open_console(project, is_quiet=given.json) as (observer, asker):
+        came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)
+    if came.drafted is not None:
+        if not given.json:
+            print("\n".join(import_tasks.read_lines(came.read)))
+        return review.tell_drafted(project, came.drafted, as_json=given.json)
+    done = import_tasks.import_tasks(project, request)
+    if given.json:
+        print(import_tasks.import_document(done, wrote=bool(done.added)), end="")
+    else:
+        print("\n".join(import_tasks.import_lines(done, is_dry=False)))
+    return ExitCode.OK
+
+
+def _ask_test(project: Project, count: int) -> str:
+    """The one question of an import: what proves the project's tasks; nothing for none."""
+    found = repository_analysis.analyse(project).test_command
+    known = f" (`{display(found)}` runs its tests; `=` takes that)" if found else ""
+    print(
+        f"{plural(count, 'task')} with files and no proof: which command proves them?{known}\n"
+        "a command, or Enter for none: ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    said = sys.stdin.readline().strip()
+    return found if said == "=" else said
+
+
+# --- sync -----------------------------------------------------------------------------
+
+
+def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
+    before = sync_marks.look(project)
+    if not given.json:
+        print("\n".join(sync_marks.drift_lines(before)))
+    done = before if given.dry_run else sync_marks.sync(project, uncheck=given.uncheck)
+    if given.json:
+        drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
+        print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")
+    elif not given.dry_run and done.files:
+        said = [f"marked: {join_few(done.marked)}"] if done.marked else []
+        said += [f"mark taken away: {join_few(done.unmarked)}"] if done.unmarked else []
+        print("\n".join(said or ["nothing was written"]))
+    return ExitCode.OK

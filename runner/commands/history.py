@@ -1,0 +1,289 @@
+"""What landed, and the way back: `runner replay`, `undo`, `blame`, `commit-by-task`, `write-log`.
+
+Replay and undo go back by a new commit, and replay proves what landed again.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.app.write.workplace import Workplace, display_path
+from runner.commands.catalogue import Command
+from runner.commands.output import ask_trust, confirm, say
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.project import Project
+from runner.report.documents import document
+from runner.secrets.redact import redact
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.change import change_text, commit_writes, file_owners, rebuild, transaction
+    from runner.app.change.rebuild import RebuiltStep
+    from runner.app.write import staged_states
+    from runner.history import blame
+    from runner.report import table
+    from runner.text import wording
+    from runner.writes import log
+    from runner.writes.log import Written
+else:
+    rebuild = lazy_module("runner.app.change.rebuild")
+    log = lazy_module("runner.writes.log")
+    staged_states = lazy_module("runner.app.write.staged_states")
+    table = lazy_module("runner.report.table")
+    wording = lazy_module("runner.text.wording")
+    change_text = lazy_module("runner.app.change.change_text")
+    commit_writes = lazy_module("runner.app.change.commit_writes")
+    file_owners = lazy_module("runner.app.change.file_owners")
+    transaction = lazy_module("runner.app.change.transaction")
+    blame = lazy_module("runner.history.blame")
+
+# --- back to what was -----------------------------------------------------------------
+
+
+_REPLAY = """\
+examples:
+  runner replay TASK-005            back to the code right after TASK-005; asks first
+  runner replay TASK-005 --yes      the same without asking; then: runner run --reuse
+  runner replay --verify --all      build all that landed again, from its recorded bytes
+  runner replay --verify TASK-003   that task alone
+"""
+_EVERY = 2.0
+"""Seconds between two lines of progress."""
+
+
+def replay_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner replay` takes."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="the task to go back to")
+    parser.add_argument("--yes", action="store_true", help="do it without asking")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--verify", action="store_true", help="prove what landed again, in a scratch tree"
+    )
+    parser.add_argument("--all", action="store_true", help="with --verify: every task")
+    parser.add_argument("--trust", action="store_true", help="with --verify: run its commands")
+    parser.add_argument("--no-sandbox", action="store_true", help="with --verify: enclose nothing")
+
+
+def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Go back, or verify. Raises RunnerError: exit 6 with the list on a conflict."""
+    if given.verify:
+        return _verify(given, environ)
+    project = Project.open(Path.cwd(), environ)
+    if len(given.ids) != 1 or given.all:
+        raise RunnerError("which task's checkpoint?", hint="runner replay TASK-005")
+    seen = transaction.replay(project, transaction.ReplayRequest(given.ids[0], dry_run=True))
+    if seen.replay.nothing or given.dry_run:
+        say(seen, change_text.replay_lines, change_text.replay_document, as_json=given.json)
+        return ExitCode.OK
+    if not given.yes and not given.json:
+        print("\n".join(change_text.replay_preview(seen.replay)))
+    if not confirm("go back?", environ, yes=given.yes, again=f"runner replay {seen.task} --yes"):
+        print("nothing was done", file=sys.stderr if given.json else sys.stdout)
+        return ExitCode.PERSON
+    done = transaction.replay(
+        project, transaction.ReplayRequest(seen.task, head=seen.replay.back.head)
+    )
+    say(done, change_text.replay_lines, change_text.replay_document, as_json=given.json)
+    return ExitCode.OK
+
+
+def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Rebuild all that landed, or some tasks; exit 1 at the first divergence."""
+    if bool(given.ids) == given.all:
+        raise RunnerError("which tasks?", hint="runner replay --verify --all, or ids")
+    flags = {"sandbox": "none"} if given.no_sandbox else {}
+    project = Project.open(Path.cwd(), environ, flags)
+    steps = rebuild.find_landed(project, given.ids)
+    again = f"runner replay --verify {' '.join(given.ids) or '--all'} --trust"
+    ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
+    found = rebuild.rebuild(project, steps, _Progress(len(steps)))
+    lines = partial(change_text.rebuild_lines, steps=len(steps))
+    form = partial(change_text.rebuild_document, steps=len(steps))
+    say(found, lines, form, as_json=given.json)
+    return ExitCode.FAILED if found[-1].divergence else ExitCode.OK
+
+
+class _Progress:
+    """A line on standard error now and then, where it takes long."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._last = effects.monotonic()
+
+    def __call__(self, one: RebuiltStep) -> None:
+        self._done += 1
+        if effects.monotonic() - self._last >= _EVERY:
+            self._last = effects.monotonic()
+            print(f"{self._done}/{self._total} {display(one.step.task)}", file=sys.stderr)
+
+
+_UNDO = """\
+examples:
+  runner undo TASK-009                      a commit that reverts it; the task is PENDING
+  runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
+  runner undo TASK-009 -n                   what would change, and do nothing
+"""
+
+
+def undo_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner undo` takes."""
+    parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
+    project = Project.open(Path.cwd(), environ)
+    done = transaction.undo(project, transaction.UndoRequest(given.id, given.reason, given.dry_run))
+    say(done, change_text.undo_lines, change_text.undo_document, as_json=given.json)
+    return ExitCode.OK
+
+
+# --- who wrote a line -----------------------------------------------------------------
+
+
+_BLAME = """\
+examples:
+  runner blame src/booking/models.py      whose the lines of a file are
+  runner blame src/booking/models.py:41   all that is known of one line
+"""
+
+
+def blame_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner blame` takes."""
+    parser.add_argument("place", metavar="FILE[:LINE]", help="a file that git knows")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_blame(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Ask git and the commits' trailers; the journal is not needed."""
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    path, line = file_owners.find_place(project, Path.cwd(), given.place)
+    found = file_owners.blame(project, file_owners.BlameRequest(path, line))
+    if given.json:
+        print(document("blame", path=path, line=line or None, lines=found), end="")
+    else:
+        told = (
+            blame.blame_lines(found)
+            if not line
+            else (row for one in found for row in blame.stretch_lines(one))
+        )
+        print(redact("\n".join(told)) if found else f"{display(path)} is empty")
+    return ExitCode.OK
+
+
+# --- what is in no commit yet ---------------------------------------------------------
+
+
+_COMMIT_BY_TASK = """\
+examples:
+  runner commit-by-task                  one commit for each task with logged writes
+  runner commit-by-task --dry-run        which commits that would be
+  runner commit-by-task --task TASK-003  that task's alone; exit 6 where others come first
+"""
+
+
+def commit_by_task_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner commit-by-task` takes."""
+    parser.add_argument("--task", default="", metavar="ID", help="only this task's commit")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="commit nothing")
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_commit_by_task(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Commit what the write log has and HEAD has not; everything else stays as it is."""
+    project = Project.open(Path.cwd(), environ)
+    found = commit_writes.commit_by_task(
+        project, commit_writes.CommitRequest(given.task, given.dry_run)
+    )
+    say(found, change_text.commit_lines, change_text.commit_document, as_json=given.json)
+    return ExitCode.OK
+
+
+# --- every approved write -------------------------------------------------------------
+
+
+_WRITE_LOG = """\
+examples:
+  runner write-log record --task TASK-003 --file src/app.py
+  runner write-log show --task TASK-003
+  runner write-log show --json
+"""
+_SHORT_DIGEST = 12
+
+
+def write_log_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner write-log` takes."""
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    record = commands.add_parser("record", help="note a write as it stands", allow_abbrev=False)
+    record.add_argument("--task", required=True, metavar="ID", help="the task it was for")
+    record.add_argument("--file", required=True, metavar="PATH", help="the file that was written")
+    show = commands.add_parser(
+        "show", help="what was written, and became of it", allow_abbrev=False
+    )
+    show.add_argument("--task", default="", metavar="ID", help="only what is of this task")
+    show.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_write_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Record or show. Raises RunnerError for a file that is not there."""
+    workplace = Workplace.of(Path.cwd(), environ)
+    if given.command == "record":
+        change = staged_states.record_write(workplace, given.task, given.file)
+        print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
+        return ExitCode.OK
+    return _show_log(workplace, given.task, as_json=given.json)
+
+
+def _show_log(workplace: Workplace, typed: str, *, as_json: bool) -> ExitCode:
+    history = log.WriteLog(workplace.root).show(workplace.task(typed)[0] if typed else "")
+    if as_json:
+        writes = [staged_states.describe_write(one) for one in history.writes]
+        sys.stdout.write(document("write-log", writes=writes, damaged=history.damaged))
+    elif history.writes:
+        head = ("Time", "Task", "Attempt", "Action", "File", "Bytes", "Review", "Outcome")
+        sys.stdout.write(table.table(head, map(_log_row, history.writes)))
+    else:
+        print("no write is recorded", file=sys.stderr)
+    for line in history.damaged:
+        print(
+            f"runner: {log.WRITE_LOG}:{line}: this line is no record; it is left out",
+            file=sys.stderr,
+        )
+    return ExitCode.OK
+
+
+def _log_row(one: Written) -> tuple[str, ...]:
+    fate = one.fate.value if one.fate else "open"
+    outcome = f"{fate} {one.commit[:_SHORT_DIGEST]}".rstrip()
+    return (
+        wording.moment(one.time),
+        one.task,
+        str(one.attempt),
+        one.action,
+        display_path(one.path),
+        str(one.bytes),
+        one.review,
+        outcome,
+    )
+
+
+COMMANDS = {
+    "replay": Command(_REPLAY, replay_arguments, execute_replay),
+    "undo": Command(_UNDO, undo_arguments, execute_undo),
+    "blame": Command(_BLAME, blame_arguments, execute_blame),
+    "commit-by-task": Command(_COMMIT_BY_TASK, commit_by_task_arguments, execute_commit_by_task),
+    "write-log": Command(_WRITE_LOG, write_log_arguments, execute_write_log),
+}

@@ -1,0 +1,305 @@
+"""What there is, told, and nothing is run: plan, graph, repository, machine and settings.
+
+`runner validate` has every mistake of the plan and of the files beside it at once; `graph` its
+tasks as Mermaid, DOT, plain text or a picture; `analyse` what the repository is, read from its
+commit; `doctor` what this machine offers and what is missing; `settings` each value and its source.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.commands.catalogue import Command
+from runner.config.settings import NAMES, SETTABLE
+from runner.errors import ExitCode
+from runner.lazy_module import lazy_module
+from runner.model import GateSpec, Resource
+from runner.plan.diagnostic import render
+from runner.project import Project
+from runner.report.table import table
+from runner.text.display import display
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from runner.app.inspect import (
+        diagnostic,
+        diagnostics,
+        known_settings,
+        repository_analysis,
+        status_document,
+        view,
+    )
+    from runner.app.inspect.diagnostic import Diagnostic
+    from runner.app.inspect.validation import Validation
+    from runner.app.inspect.view import View
+    from runner.config.settings import Loaded
+    from runner.report import console, documents, graph_drawing, graph_formats
+else:
+    documents = lazy_module("runner.report.documents")
+    console = lazy_module("runner.report.console")
+    status_document = lazy_module("runner.app.inspect.status_document")
+    graph_drawing = lazy_module("runner.report.graph_drawing")
+    graph_formats = lazy_module("runner.report.graph_formats")
+    repository_analysis = lazy_module("runner.app.inspect.repository_analysis")
+    diagnostic = lazy_module("runner.app.inspect.diagnostic")
+    diagnostics = lazy_module("runner.app.inspect.diagnostics")
+    known_settings = lazy_module("runner.app.inspect.known_settings")
+    view = lazy_module("runner.app.inspect.view")
+
+# --- the plan -------------------------------------------------------------------------
+
+
+_VALIDATE = """\
+examples:
+  runner validate                            exit 0, or 2 with every mistake
+  runner validate --task-graph plans/two.md
+"""
+
+
+def validate_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner validate` takes."""
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument(
+        "--strict", action="store_true", help="what a run would only block is a mistake"
+    )
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute_validate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print every problem; exit 0 where none is a mistake, 2 otherwise."""
+    from runner.app.inspect.validation import validate
+
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    found = validate(project, strict=given.strict)
+    if given.json:
+        _print_document(found)
+    else:
+        _print_text(found)
+    return found.code
+
+
+def _print_text(validation: Validation) -> None:
+    plan, problems = validation.plan, validation.problems
+    for problem in problems:
+        print(render(problem) + "\n")
+    found = {plan: [plural(validation.tasks, "task")]}
+    for path in dict.fromkeys((plan, *(problem.path for problem in problems))):
+        errors = [problem.is_error for problem in problems if problem.path == path]
+        numbers = (errors.count(True), "mistake"), (errors.count(False), "warning")
+        found.setdefault(path, []).extend(plural(*number) for number in numbers)
+    for path, said in found.items():
+        print(f"{path}: {', '.join(said)}")
+
+
+def _print_document(found: Validation) -> None:
+    print(
+        documents.document(
+            "validation",
+            plan=found.plan,
+            tasks=found.tasks,
+            errors=found.errors,
+            warnings=len(found.problems) - found.errors,
+            problems=list(found.problems),
+        ),
+        end="",
+    )
+
+
+# --- the graph ------------------------------------------------------------------------
+
+
+_GRAPH = """\
+examples:
+  runner graph > graph.mmd         for mermaid.live, or a ```mermaid block
+  runner graph                     drawn, in the terminal
+  runner graph --format svg > graph.svg
+  runner graph --json              nodes and edges for a program
+"""
+
+
+def graph_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner graph` takes."""
+    parser.add_argument(
+        "--format",
+        choices=("mermaid", "dot", "ascii", "svg"),
+        help="mermaid text, Graphviz dot, plain text, or a picture (default: plain text on a"
+        " terminal, else mermaid)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute_graph(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the graph."""
+    project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
+    seen = view.View.of(project)
+    if given.json:
+        print(documents.document("graph", **status_document.describe_graph(seen)), end="")
+        return ExitCode.OK
+    form = given.format or ("ascii" if sys.stdout.isatty() else "mermaid")
+    print(_render_graph(seen, form, environ), end="")
+    return ExitCode.OK
+
+
+def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
+    """The graph in a form; colours only where it goes to a terminal."""
+    statuses = {id_: known.status for id_, known in seen.states.items()}
+    match form:
+        case "dot":
+            return graph_formats.dot(seen.tasks, statuses)
+        case "ascii":
+            return graph_drawing.ascii_graph(
+                seen.tasks, statuses, console.painter(console.wants_colour(sys.stdout, environ))
+            )
+        case "svg":
+            return graph_drawing.svg(seen.tasks, statuses, title=seen.title)
+        case _:
+            return graph_formats.mermaid(seen.tasks, statuses)
+
+
+# --- the repository -------------------------------------------------------------------
+
+
+_ANALYSE = """\
+examples:
+  runner analyse            stack, builds, tests, gates, packages, owners, imports, hot files
+  runner analyse --json     the same, whole, as one document; the same for the same commit
+"""
+
+
+def analyse_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner analyse` takes."""
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_analyse(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print it; a plan is not needed."""
+    project = Project.open(Path.cwd(), environ, plan_needed=False)
+    if given.json:
+        print(repository_analysis.analysis_document(project), end="")
+    else:
+        print(
+            "\n".join(
+                map(
+                    display,
+                    repository_analysis.analysis_lines(repository_analysis.analyse(project)),
+                )
+            )
+        )
+    return ExitCode.OK
+
+
+# --- the machine ----------------------------------------------------------------------
+
+
+_DOCTOR = """\
+examples:
+  runner doctor            exit 0, or 3 where something that is needed is missing
+  runner doctor --remote   also whether the remote can be published to (`publish`)
+  runner doctor --json
+"""
+
+
+def doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner doctor` takes."""
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--remote", action="store_true", help="also ask the remote of `publish`")
+    parser.add_argument("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
+
+
+def execute_doctor(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Look at everything; exit 3 where something that is needed is missing."""
+    signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
+    missing = any(sign.state is diagnostic.State.MISSING for sign in signs)
+    print(_doctor_document(signs, missing=missing) if given.json else _doctor_text(signs), end="")
+    return ExitCode.PERSON if missing else ExitCode.OK
+
+
+def _doctor_document(signs: Sequence[Diagnostic], *, missing: bool) -> str:
+    return documents.document("doctor", healthy=not missing, signs=signs)
+
+
+def _doctor_text(signs: Sequence[Diagnostic]) -> str:
+    rows = [(sign.state, sign.name, sign.text) for sign in signs]
+    hints = [f"{display(sign.name)}: {display(sign.hint)}" for sign in signs if sign.hint]
+    advice = "".join(f"hint: {hint}\n" for hint in hints)
+    return table(("STATE", "WHAT", "FOUND"), rows) + (f"\n{advice}" if advice else "")
+
+
+# --- the settings ---------------------------------------------------------------------
+
+
+_SETTINGS = """\
+examples:
+  runner settings
+  RUNNER_JOBS=2 runner settings --json
+"""
+
+
+def settings_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner settings` takes."""
+    parser.add_argument("--json", action="store_true", help="one JSON document")
+
+
+def execute_settings(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the settings. Raises RunnerError with every mistake in them."""
+    loaded = known_settings.describe_settings(Path.cwd(), environ)
+    print(known_settings.name_own_file(environ), file=sys.stderr)
+    for note in loaded.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(_settings_document(loaded) if given.json else _settings_text(loaded), end="")
+    return ExitCode.OK
+
+
+def _settings_document(loaded: Loaded) -> str:
+    return documents.document(
+        "settings",
+        settings={
+            name: {"value": getattr(loaded.settings, name), "source": loaded.sources[name]}
+            for name in NAMES
+        },
+        notes=loaded.notes,
+    )
+
+
+def _settings_text(loaded: Loaded) -> str:
+    rows = [
+        (name, _format_value(getattr(loaded.settings, name)), loaded.sources[name])
+        for name in NAMES
+        if name in SETTABLE or getattr(loaded.settings, name)
+    ]
+    return table(("SETTING", "VALUE", "SOURCE"), rows)
+
+
+def _format_value(value: object) -> str:
+    """A value as a person would write it; `—` where there is none."""
+    match value:
+        case None | "" | ():
+            return "—"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:g}"
+        case GateSpec():
+            return f"{value.name}: {value.command}"
+        case Resource():
+            return f"{value.name} {value.amount}"
+        case (str(kind), tuple(gates)):
+            return f"{kind} ({_format_value(gates)})"
+        case tuple():
+            return ", ".join(map(_format_value, value))
+    return str(value)
+
+
+COMMANDS = {
+    "validate": Command(_VALIDATE, validate_arguments, execute_validate),
+    "graph": Command(_GRAPH, graph_arguments, execute_graph),
+    "analyse": Command(_ANALYSE, analyse_arguments, execute_analyse),
+    "doctor": Command(_DOCTOR, doctor_arguments, execute_doctor),
+    "settings": Command(_SETTINGS, settings_arguments, execute_settings),
+}

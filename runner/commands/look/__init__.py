@@ -1,1 +1,0 @@
-"""Looking: how tasks stand and why, what happened, what this machine and the settings offer."""

@@ -1,1 +1,0 @@
-"""Proof: what DONE rests on, proven again, shipped."""

@@ -1,0 +1,258 @@
+"""`runner run`: builds, or says what would be built, and tells a person what came of it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.build.build import build, find_nothing_to_do, preview
+from runner.commands.output import say
+from runner.commands.run_options import (
+    EXAMPLES,
+    arguments,
+    console_of,
+    make_flags,
+    make_request,
+    refuse_beside,
+)
+from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
+from runner.project import Project
+from runner.report.console import wants_colour
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from runner.app.build import (
+        beside_run,
+        branch_choice,
+        outlook,
+        run_reports,
+        run_summary,
+        saved_file,
+        task_trial,
+    )
+    from runner.app.build.task_trial import TrialResult
+    from runner.app.build.types import BuildRequest, BuildResult, NothingToDo
+    from runner.model import Change
+    from runner.report import diff_view, documents, summary
+    from runner.report.console import Console
+    from runner.terminal import terminal_review, watch
+else:
+    argparse = lazy_module("argparse")
+    beside_run = lazy_module("runner.app.build.beside_run")
+    branch_choice = lazy_module("runner.app.build.branch_choice")
+    diff_view = lazy_module("runner.report.diff_view")
+    documents = lazy_module("runner.report.documents")
+    outlook = lazy_module("runner.app.build.outlook")
+    run_reports = lazy_module("runner.app.build.run_reports")
+    run_summary = lazy_module("runner.app.build.run_summary")
+    saved_file = lazy_module("runner.app.build.saved_file")
+    summary = lazy_module("runner.report.summary")
+    task_trial = lazy_module("runner.app.build.task_trial")
+    terminal_review = lazy_module("runner.terminal.terminal_review")
+    watch = lazy_module("runner.terminal.watch")
+
+__all__ = ["EXAMPLES", "arguments", "execute"]
+
+
+def run_words(words: Sequence[str], environ: Mapping[str, str]) -> ExitCode:
+    """Build as if `runner run` had been called with these words."""
+    parser = argparse.ArgumentParser()
+    arguments(parser)
+    return execute(parser.parse_args(words), environ)
+
+
+def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Build once, or at every save, with a page beside it where that is asked for."""
+    if given.branch:
+        _switch(given, environ)
+    if not given.serve:
+        return _build_once_or_watch(given, environ)
+    refuse_beside("--serve", given.plan_out, given.dry_run)
+
+    def tell(link: str) -> None:
+        print(f"page: {link}", file=sys.stderr, flush=True)
+
+    with beside_run.page_beside_run(given.task_graph or "", environ, tell) as wait:
+        ended = _build_once_or_watch(given, environ)
+        if ended is not ExitCode.INTERRUPTED and sys.stderr.isatty():
+            _leave_open(wait)
+    return ended
+
+
+def _leave_open(wait: Callable[[], object]) -> None:
+    """Let who looks at the page go on with it, until Ctrl-C."""
+    print("the page stays open; Ctrl-C ends it", file=sys.stderr, flush=True)
+    try:
+        wait()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    """Be on the branch that was named, once, before anything is read."""
+    if given.plan_out or given.dry_run:
+        raise RunnerError(
+            "--dry-run and --plan-out tell of the branch that is checked out",
+            hint="leave --branch out, or let it run",
+        )
+    project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
+    if branch_choice.switch_to(project, given.branch):
+        print(f"on branch {given.branch}", file=sys.stderr, flush=True)
+
+
+def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    if not given.watch:
+        return _once(given, environ)
+    refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
+    plan = _open(given, environ)
+    return watch.watch_runs(
+        lambda: _once(given, environ),
+        plan.root / plan.plan_path,
+        lambda: [(task.id, task.spec) for task in _open(given, environ).outline().tasks],
+    )
+
+
+def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Build, or say what would be built."""
+    if given.with_implementer:
+        return _try_implementer(given, environ, make_flags(given))
+    request = make_request(given)
+    jobs = getattr(request.saved, "jobs", None)
+    project = _open(given, environ, jobs=jobs)
+    with console_of(given, environ, project.root) as console:
+        if given.dry_run or given.plan_out:
+            return _show_preview(given, project, request, console)
+        done = find_nothing_to_do(project, request)
+        if done is None:
+            if project.settings.publish and project.settings.publish_at == "end":
+                console.say(branch_choice.build_apart(project, saved=request.saved is not None))
+                project = _open(given, environ, jobs=jobs)
+            return _build(given, project, request, console)
+        for note in project.loaded.notes:
+            console.say(f"note: {note}")
+        _print_all_done(done, as_json=given.json)
+        for note in done.notes:
+            console.say(note)
+        return done.code
+
+
+def _open(
+    given: argparse.Namespace, environ: Mapping[str, str], *, jobs: int | None = None
+) -> Project:
+    flags = make_flags(given)
+    if jobs is not None:
+        flags.setdefault("jobs", jobs)
+    return Project.open(Path.cwd(), environ, flags)
+
+
+def _show_preview(
+    given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
+) -> ExitCode:
+    """Say what would happen, and save it where that was asked for."""
+    seen = preview(project, request, console)
+    if given.json:
+        print(outlook.forecast_document(project, seen.foresight), end="")
+    else:
+        tasks = {task.id: task for task in seen.reading.plan.tasks}
+        print("\n".join(outlook.forecast_lines(project, seen.foresight, tasks)))
+    if given.plan_out:
+        file = Path.cwd() / given.plan_out
+        saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
+        print(f"saved; to do exactly this: runner run --apply {given.plan_out}", file=sys.stderr)
+    return ExitCode.OK
+
+
+def _build(
+    given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
+) -> ExitCode:
+    exports = run_reports.Exports(
+        junit=Path.cwd() / given.junit if given.junit else None,
+        sarif=Path.cwd() / given.sarif if given.sarif else None,
+        github=project.environ if project.environ.get("GITHUB_ACTIONS") == "true" else None,
+    )
+    if project.settings.has_doors:
+        beside_run.start_delivery(project, console.say)
+
+    def tell(result: BuildResult) -> None:
+        _print_summary(result, as_json=given.json)
+        exports.write(project, result, _tell_step)
+
+    observer = run_reports.RunObserver(console, exports.listener)
+    asker = terminal_review.find_asker(console, project.environ)
+    return build(project, request, observer, asker, tell).code
+
+
+def _print_summary(result: BuildResult, *, as_json: bool) -> None:
+    """How the run ended, what waits for whom, and what to type next."""
+    if as_json:
+        print(documents.document("run", **run_summary.facts_of(result.summary, result.usage)))
+    else:
+        print(summary.summary(result.summary), end="")
+
+
+def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
+    count = result.tasks
+    if as_json:
+        counts = {"DONE": count}
+        print(
+            documents.document("run", exit=int(result.code), counts=counts, blocked=[], waiting=[])
+        )
+    else:
+        print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
+
+
+def _tell_step(line: str) -> None:
+    """What a CI server reads in the step's log."""
+    print(line, file=sys.stderr)
+
+
+def _try_implementer(
+    given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
+) -> ExitCode:
+    """Work on the task in a scratch tree, and show what would land."""
+    if not (given.dry_run or given.plan_out):
+        raise RunnerError(
+            "--with-implementer belongs to --dry-run", hint="runner run ID -n --with-implementer"
+        )
+    named = [*given.ids, *given.only]
+    if len(named) != 1:
+        raise RunnerError(
+            "--with-implementer is about one task", hint="runner run TASK-003 -n --with-implementer"
+        )
+    project = Project.open(Path.cwd(), environ, flags)
+    with console_of(given, environ, project.root) as console:
+        found = task_trial.try_one_task(project, named[0], console, trusted=given.trust)
+        if found.code is ExitCode.INTERRUPTED:
+            return found.code
+        lines = partial(_trial_lines, environ=environ)
+        say(found, lines, task_trial.trial_document, as_json=given.json)
+        if given.plan_out:
+            saved_file.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
+            print(
+                f"saved; to land exactly this: runner run --apply {given.plan_out}",
+                file=sys.stderr,
+            )
+    return found.code
+
+
+def _trial_lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str]:
+    """What would land, as diffs, and what there is to say of it."""
+    for change in found.trial.outcome.changes:
+        yield _diff(found, change, environ)
+        yield ""
+    yield from task_trial.trial_lines(found)
+
+
+def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str:
+    if change.path in found.trial.outcome.tainted:
+        return f"{display(change.path)}: refused, so it is not shown"
+    colour = wants_colour(sys.stdout, environ)
+    width = shutil.get_terminal_size().columns if colour else 0
+    return diff_view.diff_text(found.before[change.path], change, colour=colour, width=width)

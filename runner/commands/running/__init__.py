@@ -1,1 +1,0 @@
-"""Building: a run from its command line to its summary, and what stands around it."""

@@ -1,1 +1,0 @@
-"""Commands of a team: the store, its repositories, the queue, the workers."""

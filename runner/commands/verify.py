@@ -1,0 +1,225 @@
+"""What is DONE, or a statement says, proven again: `runner verify`, `verify-attestation`, `ship`.
+
+`ship` proves everything together, declares SHIP in CHECKPOINT.md and tags the commit.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.app.build.run_status import last_ship_tag
+from runner.app.prove.attest import (
+    check_attestation,
+    check_document,
+    check_text,
+    require_still_asked,
+)
+from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.verify_done import (
+    task_document,
+    task_lines,
+    verify_task,
+    verify_whole,
+    whole_document,
+    whole_lines,
+    whole_tree_lines,
+)
+from runner.commands.catalogue import Command
+from runner.commands.output import add_proof_flags, load_trusted_plan, open_with_gates, tell
+from runner.errors import ExitCode, RunnerError
+from runner.report.documents import document
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import join_few, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from runner.app.prove.declare_ship import Shipped
+    from runner.app.prove.publish import Request
+    from runner.project import Project
+    from runner.run.proof.verification import Verified
+
+_VERIFY = """\
+examples:
+  runner verify TASK-003   its tests, contracts, gates and coverage, against its evidence
+  runner verify --all      every check of everything that is DONE, each command once
+"""
+
+
+def verify_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner verify` takes."""
+    add = parser.add_argument
+    add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
+    add("--all", action="store_true", help="everything that is DONE, and the project's coverage")
+    add_proof_flags(parser)
+
+
+def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Prove again; exit 1 where anything falls short of what was promised."""
+    if bool(given.id) == given.all:
+        raise RunnerError(
+            "one task or --all, not both" if given.all else "nothing says what to prove",
+            hint="runner verify --all proves everything, runner verify TASK-001 one task",
+        )
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    project = open_with_gates(environ, flags)
+    what = "--all" if given.all else given.id
+    load_trusted_plan(project, trusted=given.trust, again=f"runner verify {what} --trust")
+    if given.all:
+        whole = verify_whole(project, tell)
+        said = whole_document(whole) if given.json else "\n".join(whole_tree_lines(whole)) + "\n"
+        passed = whole.verified.passed
+    else:
+        one = verify_task(project, given.id, tell)
+        said = task_document(one) if given.json else "\n".join(task_lines(one)) + "\n"
+        passed = one.passed
+    print(redact(said), end="")
+    return ExitCode.OK if passed else ExitCode.FAILED
+
+
+# --- as JSON --------------------------------------------------------------------------
+
+
+# --- in words -------------------------------------------------------------------------
+
+
+_VERIFY_ATTESTATION = """\
+examples:
+  runner verify-attestation proof.json         its shape, its digests, and what its commit tells
+  runner verify-attestation proof.json --run   then its proof again, on HEAD
+"""
+
+
+def verify_attestation_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner verify-attestation` takes."""
+    parser.add_argument("file", metavar="FILE", help="a statement, or - for standard input")
+    parser.add_argument("--run", action="store_true", help="prove the same again, on HEAD")
+    add_proof_flags(parser)
+
+
+def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Check the statement; exit 1 where it says what this repository does not."""
+    data = _read(given.file)
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    project = open_with_gates(environ, flags)
+    found = check_attestation(project, data)
+    passed: bool | None = None
+    if given.run and not found.faults:
+        typed = f"runner verify-attestation {display(given.file)} --run --trust"
+        load_trusted_plan(project, trusted=given.trust, again=typed)
+        require_still_asked(project, found)
+        again = verify_task(project, found.name, tell) if found.kind == "task" else None
+        passed = again.passed if again else verify_whole(project, tell).verified.passed
+    told = check_document if given.json else check_text
+    sys.stdout.write(redact(told(found, passed=passed)))
+    return ExitCode.FAILED if found.faults or passed is False else ExitCode.OK
+
+
+def _read(path: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise RunnerError(
+            f"the attestation cannot be read: {error.strerror}",
+            where=path,
+            hint="one is made by: runner evidence ID --format in-toto",
+        ) from error
+
+
+# --- declared finished ----------------------------------------------------------------
+
+
+_SHIP = """\
+examples:
+  runner ship               verify --all, then the tag runner-ship-2026-11-21
+  runner ship --tag v1.0.0
+  runner ship --pr          then pushes the branch and opens one pull request, with gh
+  runner run --reopen       afterwards, to go on with the plan
+"""
+
+
+def ship_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `runner ship` takes."""
+    add = parser.add_argument
+    add("--tag", metavar="NAME", default="", help="the tag (default: runner-ship-<date>)")
+    add("--unproven", action="store_true", help="ship tasks that are DONE and unproven, too")
+    add(
+        "--strict",
+        action="store_true",
+        help="what wrote code needs tests or a contract, and tests that notice mutants of it",
+    )
+    add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
+    add_proof_flags(parser)
+
+
+def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Ship, or say what stands in the way."""
+    flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
+    flags["mutation"] = "strict" if given.strict else None
+    project = open_with_gates(environ, flags)
+    load_trusted_plan(project, trusted=given.trust, again="runner ship --trust")
+    pull = find_request(project) if given.pr else None
+    if pull is not None and (tag := last_ship_tag(project, project.state())):
+        return _publish(project, pull, tag, as_json=given.json)
+    done = ship(project, ShipRequest(given.tag, given.unproven, given.strict), tell)
+    if done.shortfall is not None:
+        _say_shortfall(done.shortfall, as_json=given.json)
+        return ExitCode.FAILED
+    if pull is None or not given.json:
+        _say(done, as_json=given.json)
+    return _publish(project, pull, done.tag, as_json=given.json) if pull else ExitCode.OK
+
+
+def _publish(project: Project, pull: Request, tag: str, *, as_json: bool) -> ExitCode:
+    """Push what was shipped, maybe by an earlier ship, and open its pull request."""
+    address = publish_ship(project, pull, tag)
+    if as_json:
+        commit = project.head().commit
+        print(document("ship", shipped=True, tag=tag, commit=commit, pull_request=address), end="")
+    else:
+        print(f"pull request: {address}")
+    return ExitCode.OK
+
+
+def _say_shortfall(verified: Verified, *, as_json: bool) -> None:
+    if as_json:
+        shortfalls = verified.shortfalls
+        print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")
+    else:
+        print("\n".join(whole_lines(verified)))
+        print("nothing was shipped: the whole tree falls short")
+
+
+def _say(done: Shipped, *, as_json: bool) -> None:
+    tag, commit, verified = done.tag, done.commit, done.verified
+    if as_json:
+        said = document(
+            "ship",
+            shipped=True,
+            tag=tag,
+            commit=commit,
+            verified=verified,
+            unproven=list(done.unproven),
+            attestation=done.attestation,
+        )
+        print(said, end="")
+        return
+    print(f"SHIP: {plural(verified.tasks, 'task')} as {display(tag)} on {commit[:12]}")
+    if done.unproven:
+        print(f"shipped without a proof: {join_few(done.unproven)}; the tag says why")
+    print(f"what others can check: {done.attestation} (runner verify-attestation)")
+    print(f"publish it: git push --follow-tags; what is in it: git show {display(tag)}")
+
+
+COMMANDS = {
+    "verify": Command(_VERIFY, verify_arguments, execute_verify),
+    "verify-attestation": Command(
+        _VERIFY_ATTESTATION, verify_attestation_arguments, execute_verify_attestation
+    ),
+    "ship": Command(_SHIP, ship_arguments, execute_ship),
+}
