@@ -12,7 +12,7 @@ import pytest
 from runner.app.artifacts.leftovers import parse_age
 from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
-from runner.bridge.epic import _find_mirrors
+from runner.bridge.issue_text import _find_mirrors
 from runner.context.decisions import read_decisions
 from runner.context.patterns import free_id, source_decision
 from runner.context.skills import _fields

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
 from runner.bridge.comment_text import is_branch_of
-from runner.bridge.epic import MIRROR
 from runner.bridge.forge import ForgeBusyError, ForgeError
 from runner.bridge.issue_clone import CLONE, IssueClone, find_journal
 from runner.bridge.issue_desk import StoppedError
+from runner.bridge.issue_text import MIRROR
 from runner.bridge.issue_work import AGAIN, IssueWork
 from runner.bridge.rehearsal import RehearsedClone
 from runner.bridge.seen_issues import SeenIssues

@@ -17,9 +17,8 @@ from runner.app.draft.draft_prompt import file_wish
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.bridge.builder import BuildFacts, Ended
+from runner.bridge.clone_plan import find_rows, place_inside, publish_plan, read_base
 from runner.bridge.comment_text import is_branch_of
-from runner.bridge.own_tasks import find_rows, place_inside, read_base
-from runner.bridge.plan_commit import publish_plan
 from runner.errors import ExitCode, RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
@@ -49,11 +48,11 @@ if TYPE_CHECKING:
     from runner.app.artifacts import artifact_export
     from runner.app.draft.draft_review import DraftVerdict
     from runner.app.observer import Observer
-    from runner.bridge import known_commands
+    from runner.bridge import clone_plan
     from runner.plan.document import Plan
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
-    known_commands = lazy_module("runner.bridge.known_commands")
+    clone_plan = lazy_module("runner.bridge.clone_plan")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
 """Where the forge's token comes from; no child of ours has them."""
@@ -194,7 +193,7 @@ class IssueClone:
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
         """Commands of the draft that the plan, settings or manifests do not have already."""
         project = self._open()
-        return known_commands.find_unknown(
+        return clone_plan.find_unknown(
             project, _read_plan(project), read_plan(draft.text.encode(), "draft")
         )
 

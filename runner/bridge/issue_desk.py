@@ -1,6 +1,8 @@
 """What is there of one issue and what is said in it: its comment, its label, who goes on.
 
 Nothing is kept between steps but what the forge, the branch and the clone's journal have.
+
+The one label that says where an issue is.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from runner.bridge.admission import find_commands
 from runner.bridge.comment_text import Memory, is_branch_of, read_memory, with_memory
-from runner.bridge.stage_label import show_stage
 from runner.bridge.status_comment import Links, Stage, write_status
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode, Status
@@ -19,9 +20,12 @@ from runner.model import ReviewMode, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runner.bridge.admission import SlashCommand
     from runner.bridge.builder import Builder, BuildFacts, Ended, TaskRow
     from runner.bridge.forge import Comment, Forge, Issue, PullRequest
-    from runner.bridge.slash_commands import SlashCommand
+
+# --- the desk -------------------------------------------------------------------------
+
 
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")
 """The pages of a repository: nothing in it ends a link of markdown."""
@@ -234,3 +238,20 @@ class IssueDesk:
         turn = self.memory.turn
         if turn and stage not in self.issue.labels and turn not in self.issue.assignees:
             self.forge.assign(self.number, turn)
+
+
+# --- its label ------------------------------------------------------------------------
+
+
+def show_stage(forge: Forge, issue: Issue, stage: Stage) -> Issue:
+    """Put its label on and take the others off, none where it has ended; the issue as it is then.
+
+    The new one comes first: a kill between leaves two, and the next look mends that.
+    """
+    if stage is not Stage.ENDED and stage not in issue.labels:
+        forge.add_label(issue.number, stage)
+    others = {one.value for one in Stage} & issue.labels - {stage}
+    for one in sorted(others):
+        forge.remove_label(issue.number, one)
+    shown = frozenset({stage.value} - {""})
+    return replace(issue, labels=issue.labels - others | shown)

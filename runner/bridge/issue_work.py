@@ -11,16 +11,30 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.bridge.admission import find_admission
+from runner.bridge.admission import Verb, find_admission
 from runner.bridge.comment_text import code, list_naming, name_branch
-from runner.bridge.epic import TOO_MUCH, choose_parts, is_part, mirror_tasks, write_wish
 from runner.bridge.forge import ForgeError
 from runner.bridge.issue_desk import LIMIT, EndedBuildError, IssueDesk, StoppedError, TurnError
-from runner.bridge.issue_end import clear_before, end_issue
-from runner.bridge.late_text import begin_with, compare_late, find_approval, find_late
-from runner.bridge.own_request import describe, disclaim, open_early, propose
+from runner.bridge.issue_text import (
+    TOO_MUCH,
+    begin_with,
+    choose_parts,
+    compare_late,
+    find_approval,
+    find_late,
+    is_part,
+    mirror_tasks,
+    write_wish,
+)
+from runner.bridge.own_request import (
+    clear_before,
+    describe,
+    disclaim,
+    end_issue,
+    open_early,
+    propose,
+)
 from runner.bridge.person_word import approve_plan, hear, refuse_plan
-from runner.bridge.slash_commands import Verb
 from runner.bridge.status_comment import Stage, format_used_up
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode

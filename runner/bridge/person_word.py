@@ -1,25 +1,38 @@
-"""What a person's word does to an issue: a plan is decided, a task revised, all of it stopped."""
+"""What a person's word does to an issue: a plan is decided, a task revised, all of it stopped.
+
+A stage's label that somebody put on by hand: what they want by it, by whom its event says.
+
+A label names no plan. It approves the one that the comment showed, unchanged, since before the
+label was put on; what was shown later has to be approved anew.
+
+A review that asks for changes: what it wants of which task, by the files that it speaks of.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from runner.bridge.admission import SlashCommand, Verb, find_reviews, take_hidden_out
 from runner.bridge.comment_text import fits_fence, write_history
 from runner.bridge.issue_desk import LIMIT, StoppedError
-from runner.bridge.late_text import approve_text, names_text
-from runner.bridge.moved_label import find_last_label, find_moved, read_moved
+from runner.bridge.issue_text import approve_text, names_text
 from runner.bridge.own_request import hold_back
-from runner.bridge.review_word import find_review, read_wishes
-from runner.bridge.slash_commands import Verb
-from runner.bridge.status_comment import TOO_LONG, Stage, format_used_up
+from runner.bridge.status_comment import TOO_LONG, Stage, digest_shown, format_used_up
 from runner.errors import ExitCode
+from runner.plan.globs import matches
+from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from runner.bridge.builder import TaskRow
+    from runner.bridge.forge import LabelEvent, Review
     from runner.bridge.issue_desk import IssueDesk
-    from runner.bridge.slash_commands import SlashCommand
     from runner.journal.draft_events import DraftProposed
+
+# --- what a word does -----------------------------------------------------------------
 
 
 def refuse_plan(
@@ -167,3 +180,98 @@ def _revise(desk: IssueDesk, who: str, wishes: Mapping[str, str]) -> str:
         )
     desk.memory = history._replace(revised=desk.memory.revised + 1, handed="")
     return f"{', '.join(wishes)} {'is' if len(wishes) == 1 else 'are'} revised, as {who} said."
+
+
+# --- a label moved by hand ------------------------------------------------------------
+
+
+_SAYING = frozenset({Stage.READY.value, Stage.BUILDING.value, Stage.ITERATION.value})
+"""Labels that say what is wanted; `paused` is looked at by itself, and the others only show."""
+
+
+def find_last_label(desk: IssueDesk) -> int:
+    """The newest label event that is known, or was taken in before."""
+    events = desk.forge.list_label_events(desk.number)
+    return max([desk.memory.moved, *(one.id for one in events if one.label in _SAYING)])
+
+
+def find_moved(desk: IssueDesk) -> LabelEvent | None:
+    """The newest label that somebody who may push put on since, and that is on still."""
+    found = [
+        one
+        for one in desk.forge.list_label_events(desk.number)
+        if one.id > desk.memory.moved
+        and one.label in _SAYING & desk.issue.labels
+        and one.actor != desk.login
+    ]
+    last = found[-1] if found else None
+    return last if last is not None and desk.forge.may_write(last.actor) else None
+
+
+def read_moved(desk: IssueDesk, event: LabelEvent) -> SlashCommand | str:
+    """What a comment would have said; in words, where a label says too little."""
+    who = event.actor
+
+    def say(verb: Verb, *, digest: str = "", text: str = "") -> SlashCommand:
+        return SlashCommand(verb, 0, who, digest, text=text, label=event.id)
+
+    if desk.memory.handed or desk.memory.is_paused:
+        return say(Verb.RETRY)
+    draft = desk.builder.look().draft
+    if draft is None:
+        said = f"`/runner change {desk.name_task()} …`"
+        return f"{who} moved the label; {said} says what is to be different."
+    digest = digest_shown(draft)
+    if event.label != Stage.BUILDING:
+        return say(Verb.REJECT, digest=digest, text=f"sent back by {who}, who gave no reason")
+    comment = desk.comment
+    if comment is None or digest not in comment.body or not comment.updated < event.time:
+        return f"{who} moved the label before this plan was shown: read it, and move it again."
+    return say(Verb.APPROVE, digest=digest)
+
+
+# --- a review that asks for changes ---------------------------------------------------
+
+
+_TASK = re.compile(r"\bTASK-\d{1,9}\b")
+_LONGEST = 4000
+
+
+def find_review(desk: IssueDesk) -> Review | None:
+    """The next review of its pull request in which somebody who may push asks for changes."""
+    if desk.pull is None:
+        return None
+    reviews = desk.forge.list_reviews(desk.pull.number)
+    found = find_reviews(desk.forge, reviews, desk.memory.reviewed)
+    return found[0] if found else None
+
+
+def read_wishes(desk: IssueDesk, review: Review) -> dict[str, str]:
+    """By task what is to change; empty where the review tells no task.
+
+    A line's comment goes to the tasks that may write its file, what is said of the whole to those
+    that it names; where only one task could be meant, that one.
+    """
+    if desk.pull is None:
+        return {}
+    rows = desk.builder.look().tasks
+    said: dict[str, list[str]] = {}
+    named = _TASK.findall(review.body)
+    for id_ in _find_meant(rows, (one.id for one in rows if one.id in named)):
+        said.setdefault(id_, []).append(review.body)
+    for line in desk.forge.list_line_comments(desk.pull.number, review.id):
+        owners = (one.id for one in rows if any(matches(out, line.path) for out in one.outputs))
+        place = f"{line.path}:{line.line}" if line.line else line.path
+        for id_ in _find_meant(rows, owners):
+            said.setdefault(id_, []).append(f"{place}: {line.body}")
+    wishes = {id_: _write(texts) for id_, texts in said.items()}
+    return {id_: f"{text} (review {review.id})" for id_, text in wishes.items() if text}
+
+
+def _find_meant(rows: Sequence[TaskRow], found: Iterable[str]) -> list[str]:
+    return list(found) or [one.id for one in rows[:1] if len(rows) == 1]
+
+
+def _write(texts: Iterable[str]) -> str:
+    plain = (" ".join(display(redact(take_hidden_out(one)), lines=True).split()) for one in texts)
+    return "; ".join(filter(None, plain))[:_LONGEST]

@@ -22,7 +22,7 @@ from runner.bridge.forge_http import ForgeHttp
 from runner.bridge.github import DEFAULT_API, GitHub
 from runner.bridge.issue_clone import IssueClone, read_token
 from runner.bridge.issue_desk import EndedBuildError, TurnError
-from runner.bridge.issue_end import ENDED
+from runner.bridge.own_request import ENDED
 from runner.errors import ExitCode, RunnerError
 from runner.plan.document import read_plan
 from runner.project import Project

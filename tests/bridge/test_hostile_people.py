@@ -269,8 +269,8 @@ def place(workplace, tmp_path):
 @pytest.mark.parametrize("reason", ["\x00", "\ud800", "\x1b[2J", "--help", "-" * 3000])
 def test_a_reason_is_data_for_the_command_that_reads_it(place, reason):
     """Of the real clone: nothing in it is an option, ends the word, or cannot be a word."""
+    from runner.bridge.admission import read_command
     from runner.bridge.forge import Comment
-    from runner.bridge.slash_commands import read_command
 
     said = f"/runner reject {'a' * 12} x{reason}"
     command = read_command(Comment(1, "ada", said, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"))

@@ -10,7 +10,7 @@ from issue_case import KilledError
 from shop import BASE
 from workplace import a_task
 
-from runner.bridge import plan_commit
+from runner.bridge import clone_plan
 from runner.bridge.issue_clone import find_journal
 from runner.errors import RunnerError
 from runner.journal.draft_events import DraftProposed, DraftReviewed
@@ -143,7 +143,7 @@ def test_an_approved_plan_is_committed_once_in_the_remote_first(workplace, tmp_p
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(plan_commit, "swap_branch", cut_off)
+        patched.setattr(clone_plan, "swap_branch", cut_off)
         with pytest.raises(KilledError):
             place.clone.prepare("main")
     pushed = place.tip()
