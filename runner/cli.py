@@ -33,7 +33,7 @@ def main(words: Sequence[str]) -> int:
         print("\ninterrupted; run again to go on", file=sys.stderr)
         return int(ExitCode.INTERRUPTED)
     except ModuleNotFoundError as error:
-        from runner.text.extras import refusal_of_import
+        from runner.text.wording import refusal_of_import
 
         return _refuse(refusal_of_import(error))
     except RuntimeError as error:

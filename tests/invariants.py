@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.journal.state import RunState, fold
 from runner.model import Status
 from runner.repo.trailers import parse_message

@@ -34,7 +34,7 @@ DOORS = {
     "sqlalchemy": ("team/",),
     "opentelemetry": ("outward/otlp_work.py",),
     "prometheus_client": ("serve/metrics.py",),
-    "nats": ("outward/nats_door.py",),
+    "nats": ("outward/receivers.py",),
     "alembic": ("team/schema_steps.py", "team/migrations/"),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),

@@ -15,10 +15,10 @@ from types import NoneType, UnionType
 
 import pytest
 
-from runner.journal import events, operation_events, sessions, state, task_state, tree_events
-from runner.journal.codec import decode, encode
+from runner.journal import events, session_events, state, task_state
 from runner.journal.events import TYPES, Record
 from runner.journal.persistent import PersistentMap
+from runner.journal.records import decode, encode
 from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import RunState
 from runner.journal.task_state import TaskState
@@ -141,7 +141,7 @@ def hints_of(kind):
 
 def vocabulary():
     """Names of the wire, and the journal's own: those do not travel, and are filled here too."""
-    rooms = (events, sessions, state, task_state, tree_events, operation_events)
+    rooms = (events, session_events, state, task_state)
     own = {
         name: noun for room in rooms for name, noun in vars(room).items() if isinstance(noun, type)
     }

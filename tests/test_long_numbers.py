@@ -13,8 +13,7 @@ from runner.app.artifacts.leftovers import parse_age
 from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
 from runner.bridge.issue_text import _find_mirrors
-from runner.context.decisions import read_decisions
-from runner.context.patterns import free_id, source_decision
+from runner.context.patterns import free_id, read_decisions, source_decision
 from runner.context.skills import _fields
 from runner.errors import RunnerError
 from runner.gates import test_reports
@@ -23,7 +22,7 @@ from runner.gates.contracts.inside import operations
 from runner.gates.junit import read_results
 from runner.gates.mutation.brace_mutants import brace_mutants
 from runner.gates.result_parsers import read_counts
-from runner.history.changes_file import ChangesDocument, _is
+from runner.history.change import ChangesDocument, _is
 from runner.history.commit_log import Told
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from runner.impact.answer import Changed, judge
 from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
-from runner.impact.reverse_imports import Entry, References
+from runner.impact.reach import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of

@@ -30,7 +30,7 @@ from runner.impact.answer import Changed, judge
 from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
 from runner.impact.python_blocks import ranges_of
-from runner.impact.reverse_imports import Entry, References
+from runner.impact.reach import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.model import Level, Observed, Spec, Task, TestContract, digest_of

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sqlalchemy import text
 
-from runner.journal.codec import encode
 from runner.journal.events import Record, RunStarted
+from runner.journal.records import encode
 from runner.team.build_claim import Claimer, beat, claim_build, finish_build, write_mine
 from runner.team.build_queue import Wanted, queue_build
 from runner.team.doorbell import Doorbell

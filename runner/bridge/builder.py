@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.app.draft.draft_review import DraftVerdict
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from runner.bridge.builder import BuildFacts, Ended
 from runner.bridge.clone_plan import find_rows, place_inside, publish_plan, read_base
 from runner.bridge.comment_text import is_branch_of
 from runner.errors import ExitCode, RunnerError
-from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.lock import RunLock
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
+from runner.journal.session_events import DraftProposed, DraftReviewed
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.document import read_plan

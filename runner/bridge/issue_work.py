@@ -42,7 +42,7 @@ from runner.model import ReviewMode
 if TYPE_CHECKING:
     from runner.bridge.admission import Admission
     from runner.bridge.builder import BuildFacts, Ended
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
 
 _STEPS = 60
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.bridge.builder import TaskRow
     from runner.bridge.forge import LabelEvent, Review
     from runner.bridge.issue_desk import IssueDesk
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
 
 # --- what a word does -----------------------------------------------------------------
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.app.draft.draft_review import DraftVerdict
     from runner.bridge.builder import Ended
     from runner.bridge.forge import Comment, Issue, PullRequest, Review
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
 
 _NOT_THERE_YET = 10**15
 """Numbers of what would be made begin here: they are nobody's."""

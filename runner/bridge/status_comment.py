@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.bridge.builder import TaskRow
     from runner.bridge.comment_text import Memory
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
 
 SHORT = 12
 """Digits of a digest that are shown, and that an approval names."""

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from runner.app.draft.draft_review import DraftVerdict
     from runner.bridge.builder import Ended
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
     from runner.team.build_claim import Claimer
     from runner.team.build_queue import QueuedBuild
     from runner.team.repository_list import Registered

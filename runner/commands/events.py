@@ -14,11 +14,17 @@ from runner.app.inspect.event_log import follow_log, gist, read_log
 from runner.commands.catalogue import Command
 from runner.commands.output import say
 from runner.errors import ExitCode, RunnerError
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode, encode
+from runner.journal.records import (
+    BadRecordError,
+    NewerRecordError,
+    UnfitRecordError,
+    decode,
+    encode,
+)
 from runner.lazy_module import lazy_module
 from runner.outward.outbox import FolderOutbox, StoreOutbox, find_journal, read_on
 from runner.project import Project
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 from runner.text.display import display
 from runner.text.wording import moment, plural, seconds_of_age
 

@@ -24,7 +24,7 @@ from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.report.table import table
 from runner.secrets.allowlist import FILE_NAME, AllowList
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 from runner.text.display import display
 from runner.writes.sast_report import SastReport
 

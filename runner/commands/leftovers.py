@@ -14,7 +14,7 @@ from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.documents import document
 from runner.report.table import table
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 from runner.text.display import display
 from runner.text.wording import plural
 

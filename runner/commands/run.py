@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from runner.model import Change
     from runner.report import diff_view, documents, summary
     from runner.report.console import Console
-    from runner.terminal import terminal_review, watch
+    from runner.terminal import screen, terminal_review
 else:
     argparse = lazy_module("argparse")
     beside_run = lazy_module("runner.app.build.beside_run")
@@ -56,7 +56,7 @@ else:
     summary = lazy_module("runner.report.summary")
     task_trial = lazy_module("runner.app.build.task_trial")
     terminal_review = lazy_module("runner.terminal.terminal_review")
-    watch = lazy_module("runner.terminal.watch")
+    screen = lazy_module("runner.terminal.screen")
 
 __all__ = ["EXAMPLES", "arguments", "execute"]
 
@@ -112,7 +112,7 @@ def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) 
         return _once(given, environ)
     refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
     plan = _open(given, environ)
-    return watch.watch_runs(
+    return screen.watch_runs(
         lambda: _once(given, environ),
         plan.root / plan.plan_path,
         lambda: [(task.id, task.spec) for task in _open(given, environ).outline().tasks],

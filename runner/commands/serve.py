@@ -19,7 +19,7 @@ from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
-from runner.text.extras import install_hint, refusal_of_import
+from runner.text.wording import install_hint, refusal_of_import
 
 if TYPE_CHECKING:
     import argparse

@@ -19,7 +19,7 @@ from runner.commands.output import open_console
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
-from runner.text.extras import install_hint
+from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
     import argparse

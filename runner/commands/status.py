@@ -17,14 +17,13 @@ from runner.app.inspect.status_document import (
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import GateCompleted
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
 from runner.project import Project
 from runner.report.cost import ProofCosts
 from runner.report.documents import document
 from runner.report.table import GAP, table
-from runner.text.display import display
-from runner.text.width import columns, pad
+from runner.text.display import columns, display, pad
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.plan.outline import OutlineTask
-    from runner.terminal import watch
+    from runner.terminal import screen
 else:
-    watch = lazy_module("runner.terminal.watch")
+    screen = lazy_module("runner.terminal.screen")
 
 EXAMPLES = {
     "status": """\
@@ -116,7 +115,7 @@ def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, st
         view = View.of(project)
         return _status_text(view, list(view.tasks))
 
-    return watch.watch_text(text, lambda: files, environ)
+    return screen.watch_text(text, lambda: files, environ)
 
 
 # --- for people -----------------------------------------------------------------------

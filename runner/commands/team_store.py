@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 from runner.text.display import display
 from runner.text.wording import moment, plural, seconds_of_age
 

@@ -12,9 +12,8 @@ from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
-from runner.text.display import display
+from runner.text.display import caret, display
 from runner.text.foreign_documents import parse_toml
-from runner.text.width import caret
 from runner.text.wording import did_you_mean
 
 if TYPE_CHECKING:

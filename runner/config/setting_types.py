@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from runner.config import registries as hosts
-from runner.config.call_rate import parse_rate
 from runner.config.permissions import TOOLS, names_a_tool
-from runner.config.sizes import bytes_of, parse_supply
+from runner.config.sizes import bytes_of, parse_rate, parse_supply
 from runner.lazy_module import lazy_module
 from runner.model import Network, ReviewMode
 

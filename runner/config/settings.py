@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.config import merge_layers, settings_cache
+    from runner.config import merge_layers, values
     from runner.config.shell_rules import Permission
     from runner.config.values import McpServer, SecretSource
     from runner.model import Task
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
     merge_layers = lazy_module("runner.config.merge_layers")
-    settings_cache = lazy_module("runner.config.settings_cache")
+    values = lazy_module("runner.config.values")
 
 MINUTE = 60.0
 
@@ -377,11 +377,11 @@ def load_settings(
     given = layers.gather(root, Places.of(environ), environ, flags, SETTABLE)
     if all(values.is_plain(layer) for layer in given):
         return _make_loaded(values.plainly_merged(given))
-    key = settings_cache.key_of(given, NAMES)
-    found = settings_cache.read(cache, key)
+    key = values.key_of(given, NAMES)
+    found = values.read(cache, key)
     if found is None:
         found = merge_layers.merge_layers(given, SETTABLE)
-        settings_cache.write(cache, key, found)
+        values.write(cache, key, found)
     return _make_loaded(found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.gather import GatheredContext
-from runner.context.visibility import CHARACTERS_A_TOKEN, Bounds
+from runner.context.tree import CHARACTERS_A_TOKEN, Bounds
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.secrets.redact import redact

@@ -9,11 +9,10 @@ from dataclasses import field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.context.decisions import PATH as DECISIONS
-from runner.context.decisions import decisions_for, read_decisions
+from runner.context.patterns import PATH as DECISIONS
+from runner.context.patterns import decisions_for, read_decisions
 from runner.context.skills import Skills, skills_of
-from runner.context.tree import Tree
-from runner.context.visibility import CHARACTERS_A_TOKEN
+from runner.context.tree import CHARACTERS_A_TOKEN, Tree
 from runner.errors import RunnerError
 from runner.impact.targets import target_of
 from runner.lazy_dataclass import dataclass
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.context import import_neighbours, outline_cache
-    from runner.context.decisions import Recorded
+    from runner.context import files, outline_cache
     from runner.context.files import ContextFile
     from runner.context.outline_cache import Outline
-    from runner.context.patterns import MatchedPattern
+    from runner.context.patterns import MatchedPattern, Recorded
     from runner.model import Task, TaskPlan
 else:
-    import_neighbours = lazy_module("runner.context.import_neighbours")
+    # reads source: more to import than a run with nothing to do has time for
+    files = lazy_module("runner.context.files")
     outline_cache = lazy_module("runner.context.outline_cache")
 
 
@@ -138,13 +137,10 @@ def surroundings_of(
 
     `plan` is the approved plan of the attempt; `cache` the user's folder for this repository.
     """
-    # these read source, which takes more to import than a run with nothing to do has time for
-    from runner.context.files import Wanted, context_files
-
     kind = kind_of(task, plan.type if plan else "")
     planned = tuple(dict.fromkeys((*plan.files, *plan.context))) if plan else ()
     proving = test_texts(task, tree)
-    wanted = Wanted(
+    wanted = files.Wanted(
         task=task,
         kind=kind,
         planned=planned,
@@ -153,9 +149,9 @@ def surroundings_of(
     )
     own = _own(task, planned, tree)
     with outline_cache.outlines_of(tree, cache) as outlines:
-        neighbours = import_neighbours.Neighbours(tree, outlines)
-        shown = context_files(tree, neighbours, wanted, settings.context_tokens)
-        near = import_neighbours.around(neighbours, own[:_MOST_ASKED], users_first=False)
+        neighbours = files.Neighbours(tree, outlines)
+        shown = files.context_files(tree, neighbours, wanted, settings.context_tokens)
+        near = files.around(neighbours, own[:_MOST_ASKED], users_first=False)
         lines = file_index(outlines.by_path, task, seeds=own, near=near)
     return GatheredContext(
         kind=kind,
@@ -243,10 +239,7 @@ def file_index(
         folder, _, name = path.rpartition("/")
         if folder not in folders:
             folders[folder] = _IN_PATH * len({*said.findall(folder.casefold())}) + max(
-                (
-                    import_neighbours.count_shared_folders(path, seed)
-                    for seed in given[:_MOST_SEEDS]
-                ),
+                (files.count_shared_folders(path, seed) for seed in given[:_MOST_SEEDS]),
                 default=0,
             )
         score = folders[folder] + _IN_PATH * len({*said.findall(name.casefold())})

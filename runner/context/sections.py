@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.context.visibility import Bounds, code, fence
+from runner.context.tree import Bounds, code, fence
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runner.context.decisions import Recorded
     from runner.context.files import ContextFile
     from runner.context.gather import GatheredContext, ProvingText
-    from runner.context.patterns import MatchedPattern
+    from runner.context.patterns import MatchedPattern, Recorded
     from runner.context.skills import Skill
     from runner.model import Finding, GateSpec, Task
 

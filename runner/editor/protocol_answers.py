@@ -13,7 +13,7 @@ from lsprotocol import types as lsp
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
-from runner.editor import completions, mentions, task_standing, text_structure
+from runner.editor import completions, mentions, task_standing
 from runner.editor.open_plan import BESIDE
 from runner.editor.source_text import Place, Span, Units
 from runner.errors import RunnerError
@@ -233,7 +233,7 @@ def fold(at: Answers, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] 
     document = at.documents.find(params.text_document.uri)
     if document is None:
         return None
-    return [lsp.FoldingRange(one.first, one.last) for one in text_structure.folds(document.text)]
+    return [lsp.FoldingRange(one.first, one.last) for one in mentions.folds(document.text)]
 
 
 def list_symbols(at: Answers, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
@@ -242,11 +242,11 @@ def list_symbols(at: Answers, params: lsp.DocumentSymbolParams) -> list[lsp.Docu
     if document is None:
         return None
     text = document.text
-    headings = text_structure.outline(document.plan, text, is_plan=document.is_plan)
+    headings = mentions.outline(document.plan, text, is_plan=document.is_plan)
     return [_symbol(at, text, one) for one in headings]
 
 
-def _symbol(at: Answers, text: SourceText, one: text_structure.Heading) -> lsp.DocumentSymbol:
+def _symbol(at: Answers, text: SourceText, one: mentions.Heading) -> lsp.DocumentSymbol:
     return lsp.DocumentSymbol(
         display(one.name),
         lsp.SymbolKind.Event if one.is_task else lsp.SymbolKind.String,

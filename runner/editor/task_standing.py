@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from runner.editor.field_notes import NOTES
+from runner.editor.completions import NOTES
 from runner.editor.mentions import Mention, heading_of_task, makers
 from runner.editor.source_text import span_on
 from runner.journal.evidence import Standing, evaluate_standing

@@ -1,24 +1,41 @@
-"""A specification that changes: what it makes STALE, and how it is written down."""
+"""A specification that changes: what it makes STALE, and how it is written down.
+
+CHANGES.md and the quotes in the plan: where a `!change` is written down for people.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from runner import effects
+from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded, TaskStaled
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model import Status
+from runner.plan.document import read_plan
+from runner.plan.edit import add_quote, set_statuses
 from runner.repo.trailers import shorten
 from runner.run.dependents import find_reached
+from runner.secrets.redact import redact
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.history.changes_file import ChangesDocument, Quotes
     from runner.journal.events import Record
     from runner.journal.task_state import TaskState
     from runner.model import Task
+    from runner.plan.document import Plan
+    from runner.plan.sections import Written
     from runner.run.journal_writer import JournalWriter
+    from runner.run.landing.plan_documents import PlanDocument
+
+# --- what it makes STALE --------------------------------------------------------------
+
 
 _NOTE = 100
 """Characters of a change that stand behind a status."""
@@ -147,3 +164,203 @@ def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
             yield id_, f"{name}: {shorten(event.text, _NOTE)}", ""
         else:
             yield id_, f"{name}: {reason}", via
+
+
+# --- where it is written --------------------------------------------------------------
+
+
+HEAD = "# Changes\n\nWhat was asked for anew of tasks; the runner appends to it.\n"
+REPLAYED = "went back to this task's checkpoint (!replay)"
+"""The text under which a `!replay` line of the plan is kept."""
+_ENTRY = regex(r"^## CHANGE-(\d+):", re.MULTILINE)
+_TRIES = 20
+
+
+@dataclass(slots=True)
+class ChangesDocument:
+    """CHANGES.md: of it the entries of this session are ours to commit."""
+
+    root: Path
+    path: str = "artifacts/build/CHANGES.md"
+    ours: bool = True
+    _numbers: set[int] = field(default_factory=set)
+
+    def next_number(self, last: int) -> int:
+        """The number of the next change, after the last in the journal and those in the file."""
+        return (
+            max([last, *map(read_number, _ENTRY.findall(self._read().decode("utf-8", "replace")))])
+            + 1
+        )
+
+    def write(self, record: Record) -> None:
+        """Append a change, once however often this is repeated. Raises RunnerError, OSError."""
+        event = record.event
+        assert isinstance(event, ChangeRecorded)
+        self._numbers.add(event.number)
+        effects.make_folder((self.root / self.path).parent)
+        for _ in range(_TRIES):
+            old = self._read()
+            text = old.decode("utf-8", "surrogateescape")
+            if str(event.number) in {number.lstrip("0") for number in _ENTRY.findall(text)}:
+                return
+            new = (text or HEAD).rstrip("\n") + "\n\n" + entry(event, record.time[:10])
+            file = self.root / self.path
+            data = new.encode("utf-8", "surrogateescape")
+            if effects.write_file(file, data, mode=effects.mode_of(file), expected=old):
+                return
+        raise _make_conflict_error(self.path)
+
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+        """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
+        text = committed.decode("utf-8", "surrogateescape")
+        known = {read_number(number) for number in _ENTRY.findall(text)}
+        for number, said in _entries(working.decode("utf-8", "surrogateescape")):
+            if number in self._numbers and number not in known:
+                text = (text or HEAD).rstrip("\n") + "\n\n" + said.rstrip("\n") + "\n"
+        return text.encode("utf-8", "surrogateescape")
+
+    def _read(self) -> bytes:
+        try:
+            return (self.root / self.path).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+
+def entry(event: ChangeRecorded, date: str) -> str:
+    """One change, as CHANGES.md has it."""
+    because = [f"- {id_}: {reason}" for id_, reason in zip(event.stale, event.reasons, strict=True)]
+    lines = [
+        f"## CHANGE-{event.number:03d}: {', '.join(event.tasks)}",
+        f"Date: {date}",
+        f"Change: {event.text}",
+        *(["Stale:", *because] if because else ["Stale: none"]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(text: str) -> list[tuple[int, str]]:
+    starts = [*_ENTRY.finditer(text)]
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return [
+        (read_number(match[1]), text[match.start() : end])
+        for match, end in zip(starts, ends, strict=True)
+    ]
+
+
+# --- the plan -------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Quotes:
+    """The quotes that this session put into the plan, for its record commit."""
+
+    prefixes: tuple[str, ...] = ()
+    _put: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def put(self, file: Path, record: Record) -> None:
+        """Quote a change in each of its tasks, once however often this is repeated.
+
+        A command line that says the same is replaced. Where a person saves the plan at the same
+        moment, theirs is edited. Raises RunnerError, OSError.
+        """
+        event = record.event
+        assert isinstance(event, ChangeRecorded)
+        for id_ in event.tasks:
+            text = f"CHANGE-{event.number:03d} ({record.time[:10]}): {event.text}"
+            self._put.append((id_, event.number, text))
+        mine = self._put[-len(event.tasks) :] if event.tasks else []
+        for _ in range(_TRIES):
+            old = file.read_bytes()
+            new = self._quote(old, mine, event.text)
+            mode = file.stat().st_mode & 0o777
+            if new == old or effects.write_file(file, new, mode=mode, expected=old):
+                return
+        raise _make_conflict_error(file.name)
+
+    def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], said: str = "") -> bytes:
+        """The plan with these quotes where they are missing; tasks it does not have are left."""
+        for id_, number, text in quotes:
+            plan = read_plan(data, "TASK-GRAPH.md", prefixes=self.prefixes)
+            task = next((task for task in plan.tasks if task.id == id_), None)
+            if task is None or any(_is(note, number) for note in task.changes):
+                continue
+            line = _find_command_line(plan, id_, said) if said else None
+            data = add_quote(data, id_, text, prefixes=self.prefixes, replacing=line)
+        return data
+
+    def content_to_commit(self, committed: bytes) -> bytes:
+        """The committed plan with our quotes; a command line it still has gives way."""
+        for one in self._put:
+            data = self._quote(committed, [one], one[2].partition("): ")[2])
+            committed = data
+        return committed
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedPlan:
+    """The plan as a record commit has it: its statuses with their notes, and our quotes."""
+
+    plan: PlanDocument
+    quotes: Quotes
+    waiting: Callable[[], Mapping[str, str]]
+    """PENDING tasks and why they are that, such as `undone`: it may stand behind the status."""
+    read: Callable[[bytes], Plan]
+    """Reads a plan; what was read before comes from the cache."""
+
+    @property
+    def path(self) -> str:
+        """Relative to the project."""
+        return self.plan.path
+
+    @property
+    def ours(self) -> bool:
+        """The plan is a person's."""
+        return self.plan.ours
+
+    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+        """The committed plan with today's statuses and the quotes of this session."""
+        text = self.plan.content_to_commit(self.quotes.content_to_commit(committed), working)
+        waiting = self.waiting()
+        return _with_notes(text, self.read(text), self.read(working), waiting) if waiting else text
+
+
+def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, str]) -> bytes:
+    """The plan with the notes of PENDING tasks that stand in the working file, too."""
+    there = {task.id: task for task in working.tasks}
+    known = {task.id: task for task in plan.tasks}
+    spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
+    notes = {
+        id_: (Status.PENDING, note)
+        for id_, note in waiting.items()
+        if id_ in there
+        and id_ in known
+        and (there[id_].status, there[id_].note) == (Status.PENDING, note)
+        and (known[id_].status, known[id_].note) == (Status.PENDING, "")
+    }
+    return set_statuses(text, notes, spans=spans) if notes else text
+
+
+def _is(note: str, number: int) -> bool:
+    match = re.match(r"CHANGE-(\d+)", note)
+    return match is not None and read_number(match[1]) == number
+
+
+def _find_command_line(plan: Plan, id_: str, said: str) -> Written | None:
+    """The command line in a task's section that says this."""
+    for line in plan.written_commands:
+        if line.task == id_ and said == quote_of(line):
+            return line
+    return None
+
+
+def quote_of(line: Written) -> str:
+    """What a command line of the plan asks for, as its quote will say it."""
+    return REPLAYED if line.kind == "replay" else " ".join(redact(line.text).split())
+
+
+def _make_conflict_error(name: str) -> RunnerError:
+    return RunnerError(
+        f"{name} is being saved over and over by another program",
+        hint="stop what saves it, then run again; the journal is whole",
+        code=ExitCode.CONFLICT,
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import find_standing, story
 from runner.journal.events import TaskReopened, TaskStaled
-from runner.journal.tree_events import HistoryMoved, HistoryMoving
+from runner.journal.session_events import HistoryMoved, HistoryMoving
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import commit_tree

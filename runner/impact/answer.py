@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from runner.impact.change import Changed, with_moves
-from runner.impact.config_files import (
+from runner.impact.change import (
+    Changed,
     explain_undeclared,
     folder_governed,
     governs,
     is_own_document,
     is_unread_code,
+    with_moves,
 )
 from runner.impact.inputs import Knowledge, Proven, soonest_first
 from runner.impact.kept_results import find_sharers

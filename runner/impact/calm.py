@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from runner.impact.mentions import last_name
-from runner.text.bounded import combine
+from runner.text.literals import combine
 from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:

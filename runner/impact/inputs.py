@@ -12,10 +12,9 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from runner.impact.command_index import Commands, Named
-from runner.impact.owners import Owners
+from runner.impact.owners import Commands, Named, Owners
+from runner.impact.reach import Entry, References
 from runner.impact.reasons import Proven
-from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass

@@ -11,7 +11,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Protocol
 
-from runner.impact.config_files import governs
+from runner.impact.change import governs
 from runner.languages.python import imports as python
 from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.call_rate import CallRate, parse_rate
+from runner.config.sizes import CallRate, parse_rate
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

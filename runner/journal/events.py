@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runner.journal.draft_events import DRAFTS, DraftLanded, DraftProposed, DraftReviewed
-from runner.journal.operation_events import OPERATIONS, Operation
-from runner.journal.sessions import (
+from runner.journal.session_events import (
+    DRAFTS,
+    OPERATIONS,
+    Draft,
+    HistoryMoved,
+    HistoryMoving,
+    LeaseMoved,
+    Operation,
     PermissionAnswered,
     PermissionAsked,
     PlanProposed,
     PlanReviewed,
     ReviewSwitched,
-    ToolCalled,
-    ToolReturned,
-)
-from runner.journal.tree_events import (
-    HistoryMoved,
-    HistoryMoving,
-    LeaseMoved,
     ShipDeclared,
     ShipReopened,
     TaskWaived,
+    ToolCalled,
+    ToolReturned,
     TreeVerified,
 )
 
@@ -327,7 +327,7 @@ Event: TypeAlias = (
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
     " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
-    " | DraftProposed | DraftReviewed | DraftLanded | LeaseMoved | Operation"
+    " | Draft | LeaseMoved | Operation"
 )
 
 TYPES: dict[str, type[Event]] = {

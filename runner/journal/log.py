@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Self
 
 from runner import __version__, effects
 from runner.errors import RunnerError
-from runner.journal.codec import (
+from runner.journal.events import NAMES, Event, Record, Unknown
+from runner.journal.lock import make_plain_folder
+from runner.journal.records import (
     BadRecordError,
     NewerRecordError,
+    Place,
     UnfitRecordError,
+    damage,
     decode,
     encode,
+    last_line,
+    newer,
+    read_journal,
 )
-from runner.journal.events import NAMES, Event, Record, Unknown
-from runner.journal.folder import make_plain_folder
-from runner.journal.read_journal import Place, damage, last_line, newer, read_journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

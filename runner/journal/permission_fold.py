@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from runner.model import Finding, Reason, Status
 
 if TYPE_CHECKING:
-    from runner.journal import sessions
+    from runner.journal import session_events
     from runner.journal.events import Record
     from runner.journal.task_state import TaskState
 
@@ -17,7 +17,7 @@ _MOST = 50
 """Questions that wait of one attempt; a model that asks more asks nothing."""
 
 
-def fold_asked(task: TaskState, record: Record, event: sessions.PermissionAsked) -> TaskState:
+def fold_asked(task: TaskState, record: Record, event: session_events.PermissionAsked) -> TaskState:
     """A question waits, each once."""
     del record
     known = {(one.tool, one.subject) for one in task.asks}
@@ -26,7 +26,9 @@ def fold_asked(task: TaskState, record: Record, event: sessions.PermissionAsked)
     return task._replace(asks=(*task.asks, event))
 
 
-def fold_answered(task: TaskState, record: Record, event: sessions.PermissionAnswered) -> TaskState:
+def fold_answered(
+    task: TaskState, record: Record, event: session_events.PermissionAnswered
+) -> TaskState:
     """A person's word about exactly this call; with the last one the task goes on."""
     waited, call = waits(task), (event.tool, event.subject)
     asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)
@@ -56,7 +58,7 @@ def waits(task: TaskState) -> bool:
     return task.status is Status.BLOCKED and task.reason is Reason.REVIEW
 
 
-def _refusal(event: sessions.PermissionAnswered) -> Finding:
+def _refusal(event: session_events.PermissionAnswered) -> Finding:
     """What the next attempt is told of a no."""
     return Finding(
         check=CHECK,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.journal.draft_events import DraftProposed
 from runner.journal.events import (
     CUT_OFF,
     AttemptFinished,
@@ -18,7 +17,7 @@ from runner.journal.events import (
     TaskStaled,
     WriteReviewed,
 )
-from runner.journal.sessions import PermissionAsked, PlanProposed, PlanReviewed
+from runner.journal.session_events import DraftProposed, PermissionAsked, PlanProposed, PlanReviewed
 from runner.model import Ending
 
 if TYPE_CHECKING:

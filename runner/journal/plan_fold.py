@@ -13,7 +13,7 @@ from runner.model import Failure, Finding, Reason, Status, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.journal import sessions
+    from runner.journal import session_events
     from runner.journal.events import Record
     from runner.journal.task_state import Open
     from runner.model import Digest
@@ -27,7 +27,7 @@ PHASE = "phase"
 """The mode of an attempt that builds one phase of a plan, and not the last."""
 
 
-def fold_proposed(task: TaskState, record: Record, event: sessions.PlanProposed) -> TaskState:
+def fold_proposed(task: TaskState, record: Record, event: session_events.PlanProposed) -> TaskState:
     """A plan lies on the table; what was kept of another one is of no use any more."""
     del record
     what = event.what or (task.tried.what if task.tried else "")
@@ -38,7 +38,7 @@ def fold_proposed(task: TaskState, record: Record, event: sessions.PlanProposed)
     return task._replace(planned=plan, kept=None, findings=others)
 
 
-def fold_reviewed(task: TaskState, record: Record, event: sessions.PlanReviewed) -> TaskState:
+def fold_reviewed(task: TaskState, record: Record, event: session_events.PlanReviewed) -> TaskState:
     """Somebody's word about exactly these bytes; about another plan it says nothing."""
     there = task.planned
     if there is None or there.digest != event.digest:

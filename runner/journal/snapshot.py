@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from zlib import crc32
 
 from runner import __version__, effects, model
-from runner.journal import events, sessions, task_state
-from runner.journal.codec import decode, dump, encode, read_noun, to_text
+from runner.journal import events, session_events, task_state
 from runner.journal.events import Record, WriteRejected, WriteReviewed
 from runner.journal.persistent import PersistentMap
-from runner.journal.read_journal import Place, read_places
+from runner.journal.records import Place, decode, dump, encode, read_noun, read_places, to_text
 from runner.journal.state import FOLDED, Folding, ReviewKey, RunState
 from runner.journal.task_state import TaskState
 from runner.model import Finding, Proof
@@ -158,7 +157,7 @@ _SAME = "spec"
 
 def _vocabulary() -> dict[str, object]:
     names = {"Mapping": Mapping, "Sequence": Sequence, "Record": Record, "Review": WriteReviewed}
-    return {**vars(model), **vars(events), **vars(sessions), **vars(task_state), **names}
+    return {**vars(model), **vars(events), **vars(session_events), **vars(task_state), **names}
 
 
 _ROWS = Codec(Shape.ROW, _vocabulary)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from runner.journal import events, sessions, tree_events
-from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed, find_usage
+from runner.journal import events, session_events
 from runner.journal.events import NAMES
 from runner.journal.persistent import Building, PersistentMap
+from runner.journal.session_events import (
+    DraftLanded,
+    DraftProposed,
+    DraftReviewed,
+    TaskWaived,
+    find_usage,
+)
 from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
 from runner.journal.task_state import TaskState
-from runner.journal.tree_events import TaskWaived
 from runner.model import Usage
 
 if TYPE_CHECKING:
@@ -262,7 +267,7 @@ class Folding:
             self._awaiting = _order(self._awaiting, self._start.awaiting_line)
             _leave_out(self._awaiting, event.tasks)
 
-    def _tree_verified(self, record: Record, event: tree_events.TreeVerified) -> None:
+    def _tree_verified(self, record: Record, event: session_events.TreeVerified) -> None:
         self._values.update(whole_head=event.head, whole_run=record.run)
         self._values["failed_tree"] = "" if event.passed else event.tree
         if event.passed:
@@ -271,10 +276,10 @@ class Folding:
         elif self._now("verified_tree") == event.tree:
             self._values["verified_tree"] = ""
 
-    def _ship_declared(self, _: Record, event: tree_events.ShipDeclared) -> None:
+    def _ship_declared(self, _: Record, event: session_events.ShipDeclared) -> None:
         self._values["shipped"] = event.tag
 
-    def _ship_reopened(self, _: Record, __: tree_events.ShipReopened) -> None:
+    def _ship_reopened(self, _: Record, __: session_events.ShipReopened) -> None:
         self._values["shipped"] = ""
 
     # --- drafts of a plan -------------------------------------------------------------
@@ -317,9 +322,9 @@ class Folding:
         events.ChangeRecorded: _change_recorded,
         events.DecisionMade: _decision_made,
         events.CheckpointWritten: _checkpoint_written,
-        tree_events.TreeVerified: _tree_verified,
-        tree_events.ShipDeclared: _ship_declared,
-        tree_events.ShipReopened: _ship_reopened,
+        session_events.TreeVerified: _tree_verified,
+        session_events.ShipDeclared: _ship_declared,
+        session_events.ShipReopened: _ship_reopened,
         DraftProposed: _draft_proposed,
         DraftReviewed: _draft_reviewed,
         DraftLanded: _draft_landed,
@@ -343,8 +348,8 @@ def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
 # Whatever becomes of a task ends its landing, but for a person's word: another process may append
 # that between a landing and its end, and recovery would look for nothing.
 _SETTLES_LANDING = frozenset(TASK_FOLDS) - {
-    *(events.TaskApproved, TaskWaived, sessions.PlanProposed, sessions.PlanReviewed),
-    *(sessions.PermissionAsked, sessions.PermissionAnswered),
+    *(events.TaskApproved, TaskWaived, session_events.PlanProposed, session_events.PlanReviewed),
+    *(session_events.PermissionAsked, session_events.PermissionAnswered),
 }
 
 FOLDED: frozenset[str] = frozenset(NAMES[kind] for kind in (*TASK_FOLDS, *Folding.FOLDS))

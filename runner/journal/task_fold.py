@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.journal import events, permission_fold, plan_fold, sessions
+from runner.journal import events, permission_fold, plan_fold, session_events
 from runner.journal.plan_fold import add_usage, with_try
+from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
-from runner.journal.tree_events import TaskWaived
 from runner.model import Ending, Reason, Status, Usage
 from runner.model.grades import strongest
 
@@ -334,10 +334,10 @@ def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
     events.AttemptStarted: _fold_started,
     events.AttemptFinished: _fold_finished,
-    sessions.PlanProposed: plan_fold.fold_proposed,
-    sessions.PlanReviewed: plan_fold.fold_reviewed,
-    sessions.PermissionAsked: permission_fold.fold_asked,
-    sessions.PermissionAnswered: permission_fold.fold_answered,
+    session_events.PlanProposed: plan_fold.fold_proposed,
+    session_events.PlanReviewed: plan_fold.fold_reviewed,
+    session_events.PermissionAsked: permission_fold.fold_asked,
+    session_events.PermissionAnswered: permission_fold.fold_answered,
     events.TaskLanded: _fold_landed,
     events.TaskDone: _fold_done,
     events.TaskFailed: _fold_failed,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.journal.events import AttemptFinished
-    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import (
         Coverage,
         Digest,

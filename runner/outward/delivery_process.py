@@ -20,12 +20,10 @@ from runner.config.paths import Places
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
-from runner.outward.delivery import DoorWork, Patience, deliver
-from runner.outward.nats_door import NatsDoor
+from runner.outward.delivery import DoorWork, Patience, ToldFile, deliver, require_alone, take_over
 from runner.outward.otlp_work import OtlpWork
 from runner.outward.outbox import FolderOutbox, StoreOutbox
-from runner.outward.told_cursors import ToldFile, require_alone, take_over
-from runner.outward.webhook_door import WebhookDoor, find_key
+from runner.outward.receivers import NatsDoor, WebhookDoor, find_key
 from runner.process.platform import process
 from runner.project import BUILD
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from runner import __version__
 from runner.errors import RunnerError
-from runner.journal.read_journal import Place, read_places
+from runner.journal.records import Place, read_places
 from runner.lazy_module import lazy_module
-from runner.outward.http_post import Poster
+from runner.outward.door import Poster
 from runner.outward.outbox import Message, find_journal
 from runner.outward.spans import WANTED, SpanDrawer
-from runner.text.extras import install_hint
+from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk import trace as sdk
     from opentelemetry.sdk.util import instrumentation
 
+    from runner.outward.delivery import DoorCursors
     from runner.outward.spans import Span
-    from runner.outward.told_cursors import DoorCursors
 else:
     trace = lazy_module("opentelemetry.trace")
     trace_encoder = lazy_module("opentelemetry.exporter.otlp.proto.common.trace_encoder")

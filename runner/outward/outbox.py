@@ -7,8 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner.errors import RunnerError
-from runner.journal.codec import ENVELOPE, to_text
-from runner.journal.read_journal import Place, read_lines
+from runner.journal.records import ENVELOPE, Place, read_lines, to_text
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:

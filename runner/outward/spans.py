@@ -23,7 +23,7 @@ from runner.journal.events import (
     TaskLanded,
 )
 from runner.journal.person_waits import PersonWaits
-from runner.journal.sessions import ToolReturned
+from runner.journal.session_events import ToolReturned
 from runner.model import Ending, Verdict
 from runner.secrets.redact import redact_head
 from runner.text.display import display

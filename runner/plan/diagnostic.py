@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Severity
-from runner.text.display import display
-from runner.text.width import caret
+from runner.text.display import caret, display
 from runner.text.wording import plural
 
 if TYPE_CHECKING:

@@ -28,9 +28,16 @@ from runner.model import Network
 from runner.process import seccomp, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
-from runner.process.mounts import files_below, find_hidden_folders, object_folders, real
+from runner.process.mounts import (
+    files_below,
+    find_hidden_folders,
+    inner_environment,
+    object_folders,
+    own_folder,
+    real,
+    take_away,
+)
 from runner.process.other_trees import other_trees
-from runner.process.own_folder import inner_environment, own_folder, take_away
 from runner.process.seccomp import Sockets
 from runner.process.tools import NAMES, capture, tool_paths
 

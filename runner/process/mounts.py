@@ -4,11 +4,15 @@ Later options win, so the order is: the machine read-only, what is personal hidd
 shown again, and at last the folders the command works in.
 
 What of the machine's file system may be read where nothing can be mounted over the rest.
+
+HOME and the temporary folder of one command, where the person's own are closed to it.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,13 +21,12 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.process.limits import MEGABYTE
 from runner.process.other_trees import other_trees
-from runner.process.tools import tool_paths
+from runner.process.tools import homes, tool_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from runner.process.base import Place
-
 
 TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
 _OBJECTS = f"{TMP}/.objects"
@@ -260,3 +263,30 @@ def _open_in(folder: str, closed: frozenset[str]) -> list[str]:
         else:
             found.append(entry.path)
     return found
+
+
+# --- home and temporary folder --------------------------------------------------------
+
+
+_numbers = itertools.count(1)
+
+
+def own_folder(place: Place) -> Path:
+    """HOME and the temporary folder of one command, empty."""
+    own = place.box / f".own-{os.getpid()}-{next(_numbers)}"
+    effects.step("mkdir", own)
+    for path in (own, own / "home", own / "tmp"):
+        path.mkdir(mode=0o700)
+    return own
+
+
+def take_away(own: Path) -> None:
+    """Remove it, when nothing of the command is alive."""
+    effects.step("remove", own)
+    with suppress(OSError):  # what resists goes with the slot
+        effects.remove_tree(own)
+
+
+def inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:
+    """HOME is an empty folder; tools that are looked for below it are named instead."""
+    return {**homes(environ), **environ, "HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}

@@ -24,9 +24,15 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process.base import Command, Place, Prepared, command_environment
 from runner.process.limits import ulimits
-from runner.process.mounts import find_hidden_folders, object_folders, real
+from runner.process.mounts import (
+    find_hidden_folders,
+    inner_environment,
+    object_folders,
+    own_folder,
+    real,
+    take_away,
+)
 from runner.process.other_trees import other_trees
-from runner.process.own_folder import inner_environment, own_folder, take_away
 from runner.process.tools import NAMES, capture, tool_paths
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from runner.journal.events import (
     TaskReopened,
     TaskStaled,
 )
-from runner.journal.sessions import (
+from runner.journal.session_events import (
     PermissionAnswered,
     PermissionAsked,
     PlanProposed,
     PlanReviewed,
+    TaskWaived,
 )
-from runner.journal.tree_events import TaskWaived
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
 from runner.text.display import display

@@ -21,8 +21,7 @@ from xml.sax.saxutils import escape
 
 from runner.lazy_dataclass import dataclass
 from runner.report.graph_formats import PALETTE
-from runner.text.display import display
-from runner.text.width import cut
+from runner.text.display import cut, display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -29,8 +29,7 @@ from runner.report.console import VERBOSE, Console
 from runner.report.event_lines import IN_PASSING
 from runner.report.status_line import seconds_left
 from runner.report.summary import duration
-from runner.text.display import display
-from runner.text.width import columns, cut, pad
+from runner.text.display import columns, cut, display, pad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,9 +12,7 @@ from runner.journal.events import (
     RunStarted,
     TaskLanded,
 )
-from runner.journal.sessions import (
-    PlanProposed,
-)
+from runner.journal.session_events import PlanProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status, Usage
 from runner.report.cost import ProofCosts, cost_data, together

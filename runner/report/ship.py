@@ -20,8 +20,8 @@ from runner.text.display import display, display_markdown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from runner.journal.session_events import TreeVerified
     from runner.journal.task_state import TaskState
-    from runner.journal.tree_events import TreeVerified
     from runner.model import Graded, Task, Usage
 
 

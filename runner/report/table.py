@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.text.display import display
-from runner.text.width import columns, cut, pad
+from runner.text.display import columns, cut, display, pad
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

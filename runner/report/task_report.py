@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.journal.events import AttemptFinished, TaskBlocked
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Status, Verdict
 from runner.report.cost import cost

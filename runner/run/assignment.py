@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from runner.gates.regression import Suspects
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
-    from runner.journal.operation_events import SecretLeased, SecretReturned
-    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.journal.session_events import (
+        PermissionAnswered,
+        PermissionAsked,
+        SecretLeased,
+        SecretReturned,
+    )
     from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
     from runner.process.base import Place, Sandbox
     from runner.repo.scratch import Scratch

@@ -15,8 +15,8 @@ from runner.journal.events import (
     TaskDone,
     TaskLanded,
 )
-from runner.journal.read_journal import read_journal
-from runner.journal.tree_events import HistoryMoved, HistoryMoving
+from runner.journal.records import read_journal
+from runner.journal.session_events import HistoryMoved, HistoryMoving
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex

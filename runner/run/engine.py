@@ -24,7 +24,7 @@ from runner.run.workers import Asking, Cancelling, Finished, Happened, Permittin
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
     from runner.run.assignment import Assignment
     from runner.run.background_scans import Scans

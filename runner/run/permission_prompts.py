@@ -17,7 +17,7 @@ from runner.gates.base import INTEGRITY
 from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.journal.permission_fold import waits
-from runner.journal.sessions import PermissionAnswered, PermissionAsked
+from runner.journal.session_events import PermissionAnswered, PermissionAsked
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Ending, Failure, Reason, Severity
 from runner.run.review import WHOLE, proposal_digest, question_digest

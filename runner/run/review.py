@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRejected, WriteReviewed
-from runner.journal.sessions import ReviewSwitched
+from runner.journal.session_events import ReviewSwitched
 from runner.journal.task_fold import APPROVED, REJECTED
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import RunnerError
 from runner.journal.log import Journal
-from runner.journal.operation_events import SecretLeased, SecretReturned
+from runner.journal.session_events import SecretLeased, SecretReturned
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Reason
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from runner.config.values import SecretSource
     from runner.gates.regression import Suspects
     from runner.model import Task
-    from runner.process import secret_command
+    from runner.process import own_command
     from runner.run.assignment import Assignment, TellOfSecrets, WorkerContext
 else:
-    secret_command = lazy_module("runner.process.secret_command")
+    own_command = lazy_module("runner.process.own_command")
 
 JOURNAL = "artifacts/build/journal.jsonl"
 
@@ -92,7 +92,7 @@ class SecretLeases:
             return known.value
         # Outside of the lock: a command that waits for its vault must not hold up the tasks of
         # other slots.
-        answer = secret_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
+        answer = own_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
         if answer.trouble:
             raise LeaseError(
                 f"the secret {source.name} is not to be had: {answer.trouble}",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.journal.events import Event as Happening
-    from runner.journal.sessions import PermissionAnswered, PermissionAsked
+    from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.check_lane import PlainCheck

@@ -22,7 +22,7 @@ from runner.app.inspect.task_view import describe_task_whole
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
-from runner.journal.codec import encode
+from runner.journal.records import encode
 from runner.model import digest_of
 from runner.project import JOURNAL
 from runner.repo.read import Repository

@@ -12,8 +12,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.journal.codec import encode
-from runner.journal.read_journal import Place, read_places
+from runner.journal.records import Place, encode, read_places
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping

@@ -19,8 +19,7 @@ from runner.report.graph_drawing import (
     layers,
     place_spots,
 )
-from runner.text.display import display
-from runner.text.width import cut
+from runner.text.display import cut, display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

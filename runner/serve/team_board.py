@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.model import Status
 from runner.secrets.redact import redact
 from runner.serve.board import ROUTINE, EventRow, format_seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.config.call_rate import HOURLY, of_hour, parse_rate
+from runner.config.sizes import HOURLY, of_hour, parse_rate
 from runner.run.limits.budget import WARNED_AT
 from runner.text.wording import plural
 

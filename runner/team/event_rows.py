@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Text, bindparam, cast, delete, func, insert, literal, select
 
 from runner import effects
-from runner.journal.codec import (
+from runner.journal.log import PRODUCER
+from runner.journal.records import (
     BadRecordError,
     NewerRecordError,
     UnfitRecordError,
     decode,
     to_text,
 )
-from runner.journal.log import PRODUCER
 from runner.team.build_state import fold_own, refine
 from runner.team.tables import builds, events, tasks
 

@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
-from runner.journal.draft_events import DraftProposed, find_usage
 from runner.journal.events import AttemptFinished, AttemptStarted
-from runner.journal.sessions import PlanProposed
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.session_events import DraftProposed, PlanProposed, find_usage
 from runner.journal.state import RunState, fold
 from runner.model import Status
 from runner.team.build_claim import write_mine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.state import fold
 from runner.project import find_journal
 from runner.team.build_state import ENDS

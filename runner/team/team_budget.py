@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sqlalchemy import case, func, select, text
 
 from runner import effects
-from runner.config.call_rate import parse_rate
+from runner.config.sizes import parse_rate
 from runner.errors import RunnerError
 from runner.report.documents import document
 from runner.team.budget_share import PERIODS, ROUNDING, SHARES, TEAM, Bound, Share, Standing

@@ -15,7 +15,7 @@ from runner.model import digest_of
 from runner.report.console import wants_colour
 from runner.report.documents import document
 from runner.secrets.redact import redact
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from runner.app.write.proposals import Proposals, Proposed
     from runner.model import Change, Finding
     from runner.report import diff_view
-    from runner.terminal import paging, single_key, terminal_review
+    from runner.terminal import screen, single_key, terminal_review
     from runner.writes.staging import Staged
 else:
     diff_view = lazy_module("runner.report.diff_view")
-    paging = lazy_module("runner.terminal.paging")
+    screen = lazy_module("runner.terminal.screen")
     single_key = lazy_module("runner.terminal.single_key")
     terminal_review = lazy_module("runner.terminal.terminal_review")
 
@@ -159,7 +159,7 @@ class StagedDialogue:
                 "\nnote: the file changed since this was staged, so it cannot be applied as it is"
             )
         text = self._diff(change, colour=wants_colour(sys.stdout, self.environ))
-        paging.show(f"{head}\n{text}", self.environ)
+        screen.show(f"{head}\n{text}", self.environ)
 
     def _diff(self, change: Change, *, colour: bool) -> str:
         before = self.proposals.current(change.path)

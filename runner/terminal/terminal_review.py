@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from runner.report import diff_view
     from runner.report.console import Console
     from runner.run.review import Proposed
-    from runner.terminal import paging, single_key
+    from runner.terminal import screen, single_key
 else:
     diff_view = lazy_module("runner.report.diff_view")
-    paging = lazy_module("runner.terminal.paging")
+    screen = lazy_module("runner.terminal.screen")
     workplace = lazy_module("runner.app.write.workplace")
     single_key = lazy_module("runner.terminal.single_key")
 
@@ -89,7 +89,7 @@ class TerminalAsker:
         """What is typed, in small letters, after a text and a question; empty where nobody is."""
         with self._console.pause():
             if text:
-                paging.show(text, self._environ, sys.stderr)
+                screen.show(text, self._environ, sys.stderr)
             ask = (
                 single_key.read_key
                 if _KEYED.search(question) and "[y/N]" not in question
@@ -131,7 +131,7 @@ class TerminalAsker:
             head = f"{display(task.id)} wants to {change.action} {display(change.path)}"
             diff = diff_view.diff_text(before, change, colour=self._console.colour, width=width)
         text = f"{head}{f' ({told})' if told else ''}\n{diff}"
-        paging.show(text, self._environ, sys.stderr)
+        screen.show(text, self._environ, sys.stderr)
 
     def _show_others(self, others: Sequence[Proposed]) -> Said | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""

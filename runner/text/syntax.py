@@ -13,7 +13,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.text.bounded import LONGEST, TooLarge, join, letters, replace, write
+from runner.text.literals import LONGEST, TooLarge, join, letters, replace, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

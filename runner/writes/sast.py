@@ -42,13 +42,13 @@ if TYPE_CHECKING:
             """The issues; raises Unscanned."""
             ...
 
-    from runner.process import worker_process
-    from runner.process.worker_process import WorkerProcess
+    from runner.process import interactive
+    from runner.process.interactive import WorkerProcess
     from runner.writes import bandit_scan, scan_workspace
 else:
     bandit_scan = lazy_module("runner.writes.bandit_scan")
     scan_workspace = lazy_module("runner.writes.scan_workspace")
-    worker_process = lazy_module("runner.process.worker_process")
+    interactive = lazy_module("runner.process.interactive")
 
 
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
@@ -237,14 +237,14 @@ class BanditProcess:
         self._started += 1
         argv = (sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path))
         try:
-            self._companion = worker_process.WorkerProcess(argv, {})
+            self._companion = interactive.WorkerProcess(argv, {})
         except OSError:  # no more processes: then it is scanned here, as ever
             self._started = _STARTS
 
     def _listens(self, companion: WorkerProcess) -> bool:
         try:
             return companion.ready()
-        except worker_process.WorkerProcessGone:
+        except interactive.WorkerProcessGone:
             self.close()
             return False
 
@@ -255,7 +255,7 @@ class BanditProcess:
         try:
             patience = _CROWD * bandit_scan.longest(content, seconds) + _PATIENCE
             answer = companion.ask(json.dumps(question).encode(), patience)
-        except worker_process.WorkerProcessGone as gone:
+        except interactive.WorkerProcessGone as gone:
             self.close()
             raise bandit_scan.Unscanned(f"its process was of no use: {gone}") from gone
         said = json.loads(answer)

@@ -30,7 +30,7 @@ from runner.journal.events import (
     TaskBlocked,
     TaskDone,
 )
-from runner.journal.sessions import PermissionAsked, PlanProposed
+from runner.journal.session_events import PermissionAsked, PlanProposed
 from runner.model import Action, Change, Decision, Ending, Reason, Status, TaskPlan, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.read import Repository

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from runner.bridge.builder import BuildFacts, Ended, TaskRow
-from runner.journal.draft_events import DraftProposed
+from runner.journal.session_events import DraftProposed
 from runner.model import Status, digest_of
 
 ROW = TaskRow("TASK-008", "Export", Status.DONE, "", "proven by tests", "", "1 of 1 pass")

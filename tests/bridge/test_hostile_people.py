@@ -17,7 +17,7 @@ from runner.bridge.comment_text import (
     read_memory,
     with_memory,
 )
-from runner.journal.draft_events import DraftProposed
+from runner.journal.session_events import DraftProposed
 from runner.model import ReviewMode, digest_of
 
 KEY = "".join(reversed("1f5e8a7b6c9d0e2f3a4b5c6d7e8f9a0b1c2d_phg"))

@@ -13,8 +13,8 @@ from workplace import a_task
 from runner.bridge import clone_plan
 from runner.bridge.issue_clone import find_journal
 from runner.errors import RunnerError
-from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.log import Journal
+from runner.journal.session_events import DraftProposed, DraftReviewed
 from runner.model import Status
 from runner.plan.edit import set_statuses
 from runner.project import Project

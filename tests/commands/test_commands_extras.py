@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.text.extras import install_hint, refusal_of_import
+from runner.text.wording import install_hint, refusal_of_import
 
 _WITHOUT = """
 import sys

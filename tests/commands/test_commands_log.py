@@ -31,9 +31,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.journal.sessions import (
-    ToolCalled,
-)
+from runner.journal.session_events import ToolCalled
 from runner.model import Action, Decision, Ending, Status
 from runner.project import JOURNAL
 

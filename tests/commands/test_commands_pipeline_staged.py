@@ -9,7 +9,7 @@ from commands_build import a_plan
 from pipeline_build import a_key, is_safe
 
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.project import JOURNAL
 
 KEY = a_key()

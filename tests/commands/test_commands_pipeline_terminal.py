@@ -7,7 +7,7 @@ from commands_terminal import Terminal
 from pipeline_build import CONTROL, TERMINAL, AtTerminal, a_key
 
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.project import JOURNAL
 
 QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "
@@ -164,7 +164,7 @@ def test_colours_are_left_out_where_nobody_wants_them(repository):
 
 
 def test_a_pager_that_nobody_can_read_is_none():
-    text = "from runner.terminal.paging import show\nshow('line\\n' * 99, {'PAGER': \"less '\"})"
+    text = "from runner.terminal.screen import show\nshow('line\\n' * 99, {'PAGER': \"less '\"})"
     with Terminal((sys.executable, "-c", text)) as terminal:
         assert terminal.wait() == 0
         assert terminal.said.count("line") == 99

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from runner.app.build import engine_setup
 from runner.cli import main
 from runner.journal.events import AttemptStarted
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.model import Ending, Finding, Outcome
 from runner.project import JOURNAL
 from runner.run.workers import Finished, WorkerPool

@@ -2,7 +2,7 @@
 
 import time
 
-from runner.terminal.progress_notice import patience
+from runner.terminal.screen import patience
 
 
 def test_only_what_takes_long_is_told(capsys):

@@ -7,9 +7,9 @@ from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done,
 
 from runner import effects
 from runner.app.inspect.statistics import Statistics, Tally, describe_statistics
-from runner.journal.draft_events import DraftProposed
 from runner.journal.events import AttemptFinished, GateCompleted, TaskApproved, WriteReviewed
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
+from runner.journal.session_events import DraftProposed
 from runner.model import Ending, Failure, Usage, digest_of
 from runner.project import JOURNAL
 

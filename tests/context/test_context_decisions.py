@@ -1,4 +1,4 @@
-from runner.context.decisions import decisions_for, read_decisions
+from runner.context.patterns import decisions_for, read_decisions
 
 TEXT = """\
 # Decisions

@@ -1,9 +1,8 @@
 from context_build import a_task, a_tree
 
-from runner.context.files import Wanted, candidates, context_files
-from runner.context.import_neighbours import Neighbours
+from runner.context.files import Neighbours, Wanted, candidates, context_files
 from runner.context.outline_cache import outlines_of
-from runner.context.visibility import CHARACTERS_A_TOKEN
+from runner.context.tree import CHARACTERS_A_TOKEN
 from runner.plan.task_types import Kind, kind_of
 
 TEXTS = {

@@ -2,7 +2,7 @@ from context_build import a_task
 
 from runner.context.gather import MOST_TOKENS, file_index
 from runner.context.outline_cache import Outline
-from runner.context.visibility import CHARACTERS_A_TOKEN
+from runner.context.tree import CHARACTERS_A_TOKEN
 
 
 def outlines(*paths, names=""):

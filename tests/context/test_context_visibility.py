@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from runner.context.visibility import LARGEST, is_private, read_text
+from runner.context.tree import LARGEST, is_private, read_text
 
 
 def test_a_file_of_the_repository_is_read(tmp_path):

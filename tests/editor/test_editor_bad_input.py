@@ -7,7 +7,7 @@ import sys
 
 from language_client import WAIT, LanguageClient
 
-from runner.text.extras import install_hint
+from runner.text.wording import install_hint
 
 PLAN = "TASK-GRAPH.md"
 

@@ -8,8 +8,8 @@ from runner.impact.answer import judge
 from runner.impact.change import Changed
 from runner.impact.inputs import Knowledge
 from runner.impact.owners import Owners
+from runner.impact.reach import Entry, References
 from runner.impact.reasons import Width
-from runner.impact.reverse_imports import Entry, References
 from runner.impact.store import Store
 from runner.impact.traces import Observations
 from runner.model import Contract, Level, Observed, Spec, Task, TestContract, digest_of

@@ -12,7 +12,7 @@ from impact_build import House, a_map, a_task, names
 from runner.impact.answer import judge
 from runner.impact.change import Changed
 from runner.impact.owners import MISSING, Owners
-from runner.impact.reverse_imports import Entry, References
+from runner.impact.reach import Entry, References
 from runner.impact.store import FILE, Store
 from runner.impact.traces import Observations
 from runner.model import Observed

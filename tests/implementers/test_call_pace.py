@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from runner.config.call_rate import CallRate, of_hour, parse_rate
+from runner.config.sizes import CallRate, of_hour, parse_rate
 from runner.implementers import call_pace
 from runner.implementers.call_pace import Pacer, find_pacer
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from runner.journal.codec import encode
-from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
 from runner.journal.events import (
     CUT_OFF,
     NAMES,
@@ -34,23 +32,28 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
-from runner.journal.sessions import (
+from runner.journal.records import encode
+from runner.journal.session_events import (
+    ArtifactStored,
+    DraftLanded,
+    DraftProposed,
+    DraftReviewed,
+    HistoryMoved,
+    HistoryMoving,
+    LeaseMoved,
     PermissionAnswered,
     PermissionAsked,
     PlanProposed,
     PlanReviewed,
+    Pruned,
     ReviewSwitched,
-    ToolCalled,
-    ToolReturned,
-)
-from runner.journal.tree_events import (
-    HistoryMoved,
-    HistoryMoving,
-    LeaseMoved,
+    SecretLeased,
+    SecretReturned,
     ShipDeclared,
     ShipReopened,
     TaskWaived,
+    ToolCalled,
+    ToolReturned,
     TreeVerified,
 )
 from runner.model import (

@@ -3,7 +3,8 @@ import json
 import pytest
 from journal_story import FINDING, records, whole_story
 
-from runner.journal.codec import (
+from runner.journal.events import NAMES, TYPES, RunStuck, Unknown
+from runner.journal.records import (
     ENVELOPE,
     BadRecordError,
     NewerRecordError,
@@ -11,7 +12,6 @@ from runner.journal.codec import (
     decode,
     encode,
 )
-from runner.journal.events import NAMES, TYPES, RunStuck, Unknown
 from runner.journal.state import FOLDED, fold
 
 

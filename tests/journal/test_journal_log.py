@@ -9,11 +9,10 @@ from journal_story import whole_story
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.journal import read_journal as read_journal_module
-from runner.journal.codec import encode
+from runner.journal import records as read_journal_module
 from runner.journal.events import RunStuck, TaskDone, TaskReopened
 from runner.journal.log import Journal
-from runner.journal.read_journal import read_journal, read_places
+from runner.journal.records import encode, read_journal, read_places
 from runner.journal.state import fold
 
 

@@ -3,8 +3,7 @@ from journal_story import whole_story
 
 from runner.errors import RunnerError
 from runner.journal import snapshot
-from runner.journal.codec import encode
-from runner.journal.read_journal import read_places
+from runner.journal.records import encode, read_places
 from runner.journal.snapshot import load_state, save_state
 from runner.journal.state import RunState, fold
 

@@ -1,8 +1,8 @@
 from journal_story import records
 
+from runner.journal.session_events import ShipDeclared, ShipReopened, TreeVerified
 from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import fold
-from runner.journal.tree_events import ShipDeclared, ShipReopened, TreeVerified
 
 
 def verified(tree, *, passed):

@@ -5,7 +5,6 @@ import itertools
 import pytest
 from journal_story import FINDING, SPEC
 
-from runner.journal.draft_events import DraftProposed, DraftReviewed
 from runner.journal.events import (
     CUT_OFF,
     NAMES,
@@ -20,7 +19,12 @@ from runner.journal.events import (
     WriteReviewed,
 )
 from runner.journal.person_waits import PersonWaits, seconds_between
-from runner.journal.sessions import PermissionAnswered, PermissionAsked
+from runner.journal.session_events import (
+    DraftProposed,
+    DraftReviewed,
+    PermissionAnswered,
+    PermissionAsked,
+)
 from runner.model import Ending, Reason
 
 HELD = AttemptFinished(ending=Ending.PASSED, tree="", seconds=1.0, held="review")

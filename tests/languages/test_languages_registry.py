@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 import runner.languages
+from runner.context.files import Neighbours
 from runner.context.gather import file_index
-from runner.context.import_neighbours import Neighbours
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.gates.integrity.compare_tests import findings
-from runner.impact.reach import find_exports
-from runner.impact.reverse_imports import Entry, References
+from runner.impact.reach import Entry, References, find_exports
 from runner.impact.store import Store
 from runner.languages import registry
 from runner.model import Action, Change, Spec, Task, digest_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from runner.journal.codec import dump, read_noun
 from runner.journal.evidence import proofs_told
+from runner.journal.records import dump, read_noun
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
 from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest, would_show
 from runner.repo.trailers import proof_line

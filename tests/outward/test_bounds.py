@@ -11,8 +11,7 @@ from receivers import write_journal
 from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
 
 from runner.config.setting_types import receiver_address
-from runner.outward.door import DoorAwayError
-from runner.outward.http_post import Poster
+from runner.outward.door import DoorAwayError, Poster
 from runner.project import JOURNAL
 
 

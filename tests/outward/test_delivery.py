@@ -19,14 +19,12 @@ from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 from runner import effects
 from runner.config.paths import Places
 from runner.errors import RunnerError
-from runner.outward import door, http_post
-from runner.outward.delivery import DoorWork, Patience, deliver
+from runner.outward import door
+from runner.outward.delivery import DoorWork, Patience, ToldFile, deliver, require_alone
 from runner.outward.delivery_process import store_source
 from runner.outward.door import Backoff, DoorAwayError
-from runner.outward.nats_door import NatsDoor, subject_of
 from runner.outward.outbox import FolderOutbox, Message, Positions
-from runner.outward.told_cursors import ToldFile, require_alone
-from runner.outward.webhook_door import WebhookDoor, find_key
+from runner.outward.receivers import NatsDoor, WebhookDoor, find_key, subject_of
 from runner.project import JOURNAL, Project
 
 KEY = bytes(range(32))
@@ -96,7 +94,7 @@ def test_whoever_fails_is_told_again_in_order(ground, receiver, bad):
 @pytest.mark.parametrize("bad", ["hang", "drip"])
 def test_whoever_hangs_is_left_after_a_while(ground, receiver, monkeypatch, bad):
     records = write_journal(ground.root / JOURNAL, 2)
-    monkeypatch.setattr(http_post.Poster.__init__, "__defaults__", (0.5,))
+    monkeypatch.setattr(door.Poster.__init__, "__defaults__", (0.5,))
     receiver.answers = [bad, 204]
     began = time.monotonic()
     behind, said = once(told(ground), webhook(ground, receiver))

@@ -16,8 +16,7 @@ import pytest
 from runner.process import platform, tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
-from runner.process.own_command import OwnCommand
-from runner.process.secret_command import Answer, ask_for_secret
+from runner.process.own_command import Answer, OwnCommand, ask_for_secret
 from runner.process.supervise import begin
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.process.worker_process import WorkerProcess, WorkerProcessGone
+from runner.process.interactive import WorkerProcess, WorkerProcessGone
 
 ECHO = """
 import sys
@@ -91,7 +91,7 @@ def test_a_person_s_ctrl_c_does_not_reach_it(companion):
 def test_it_ends_with_us_however_we_end():
     code = (
         "import sys, time\n"
-        "from runner.process.worker_process import WorkerProcess\n"
+        "from runner.process.interactive import WorkerProcess\n"
         f"made = WorkerProcess((sys.executable, '-I', '-c', {ECHO!r}), {{}})\n"
         "print(made.pid, flush=True)\n"
         "time.sleep(60)\n"

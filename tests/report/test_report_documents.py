@@ -7,7 +7,7 @@ from runner.model import Coverage, Spec, Status, Task
 from runner.report.documents import document, plain
 from runner.report.graph_formats import mermaid
 from runner.report.table import table
-from runner.text.width import columns, cut
+from runner.text.display import columns, cut
 
 SPEC = Spec("sha256:a", "sha256:b")
 

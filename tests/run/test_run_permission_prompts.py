@@ -8,7 +8,7 @@ from run_build import SPEC, a_ledger, a_task
 
 from runner.config.shell_rules import PermissionAnswer
 from runner.journal.events import AttemptStarted, TaskBlocked
-from runner.journal.sessions import PermissionAnswered, PermissionAsked
+from runner.journal.session_events import PermissionAnswered, PermissionAsked
 from runner.model import Reason, Status
 from runner.run.permission_prompts import PermissionPrompts, Questions, answers_of
 from runner.run.workers import Permitting, WorkerPool

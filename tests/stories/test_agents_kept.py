@@ -5,7 +5,7 @@ from scripted_agent import OVERLOADED, Script, writes
 from workplace import a_task
 
 from runner.implementers.base import Said
-from runner.journal.sessions import ToolCalled
+from runner.journal.session_events import ToolCalled
 from runner.model import Failure, Finding, Usage
 
 GOOD = writes({"a.txt": "good\n"})

@@ -8,7 +8,7 @@ import time
 import pytest
 from workplace import a_task
 
-from runner.process.secret_command import ask_for_secret
+from runner.process.own_command import ask_for_secret
 
 VALUE = "Leased-Horse/77+battery"
 PRINTS = """\

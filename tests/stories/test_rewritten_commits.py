@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from workplace import Workplace, a_task
 
-from runner.journal.read_journal import commits_made
+from runner.journal.records import commits_made
 
 ONE = a_task("TASK-001", "One", blocks={"one.txt": "good\n"}, tests=["grep -q good one.txt"])
 TWO = a_task("TASK-002", "Two", blocks={"two.txt": "two\n"}, tests=["grep -q two two.txt"])

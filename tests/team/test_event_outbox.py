@@ -22,8 +22,8 @@ def a_build(store):
 
 
 def lines(number):
-    from runner.journal.codec import encode
     from runner.journal.events import ModeSwitched, Record
+    from runner.journal.records import encode
 
     found = []
     for seq in range(1, number + 1):

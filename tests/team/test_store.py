@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import make_url, text
 
 from runner.errors import RunnerError
-from runner.journal.codec import encode
 from runner.journal.events import ModeSwitched, Record
+from runner.journal.records import encode
 from runner.project import JOURNAL
 from runner.team import store_engine
 from runner.team.build_claim import write_mine

@@ -17,8 +17,8 @@ from store_build import new_database
 from runner import effects
 from runner.config.settings import Settings
 from runner.errors import ExitCode, RunnerError
-from runner.journal.codec import encode
 from runner.journal.events import AttemptFinished, ModeSwitched, Record
+from runner.journal.records import encode
 from runner.model import Ending, Usage
 from runner.repo.clone import CloneCache
 from runner.repo.git import StoppedError

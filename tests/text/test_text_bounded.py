@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from runner.text.bounded import LONGEST, TooLarge, combine, join, replace, write
+from runner.text.literals import LONGEST, TooLarge, combine, join, replace, write
 
 SMALL = {
     "'a' + 'b'": "ab",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.model import Finding
-from runner.text.width import caret
+from runner.text.display import caret
 from runner.text.wording import did_you_mean, finding_lines, nearest
 
 KNOWN = ["Status", "Depends on", "Output files", "Coverage"]

@@ -30,7 +30,7 @@ from runner.journal.events import (
     WriteReviewed,
 )
 from runner.journal.lock import RunLock
-from runner.journal.sessions import PermissionAnswered, PlanReviewed
+from runner.journal.session_events import PermissionAnswered, PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason
 from runner.project import BUILD

@@ -13,15 +13,16 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.context.decisions import PATH, read_decisions
 from runner.context.patterns import (
     FOLDER,
     HEAD,
     INDEX,
+    PATH,
     Search,
     file_of,
     free_id,
     pattern_ids,
+    read_decisions,
     row_of,
     source_decision,
     text_of,
@@ -29,7 +30,7 @@ from runner.context.patterns import (
 )
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import DecisionMade
-from runner.journal.folder import make_plain_folder
+from runner.journal.lock import make_plain_folder
 from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Decision
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.context.decisions import Recorded
+    from runner.context.patterns import Recorded
     from runner.model import Task
     from runner.plan.patterns import Match, Pattern
     from runner.project import Project

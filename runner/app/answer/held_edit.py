@@ -14,7 +14,7 @@ from runner.app.write.workplace import Workplace
 from runner.context.task_plan import plan_text
 from runner.errors import RunnerError
 from runner.journal.events import WriteReviewed
-from runner.journal.sessions import PlanProposed, PlanReviewed
+from runner.journal.session_events import PlanProposed, PlanReviewed
 from runner.model import Finding, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.own_refs import find_own_name

@@ -11,7 +11,7 @@ from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
-from runner.journal.sessions import PlanReviewed
+from runner.journal.session_events import PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
 from runner.plan.diagnostic import refusal

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runner.app.draft import draft_answers
     from runner.app.draft.drafting import Drafted
     from runner.context import task_plan
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
     from runner.journal.state import RunState
     from runner.journal.task_state import Planned
     from runner.project import Project

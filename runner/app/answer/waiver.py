@@ -8,7 +8,7 @@ from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
-from runner.journal.tree_events import TaskWaived
+from runner.journal.session_events import TaskWaived
 from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.run.selection import find_id

@@ -20,8 +20,8 @@ from runner.app.artifacts.artifact_store import open_store
 from runner.app.artifacts.run_artifacts import collect_artifacts, read_story
 from runner.errors import RunnerError
 from runner.journal.log import Journal
-from runner.journal.operation_events import ArtifactStored
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
+from runner.journal.session_events import ArtifactStored
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -94,9 +94,7 @@ class Cursor:
         begun = [at for at, run in enumerate(self.ended) if run in self.stored]
         first = min(begun, default=len(self.ended) - 1)
         return tuple(
-            run
-            for run in self.ended[max(first, 0) :]
-            if METADATA not in self.stored.get(run, {})
+            run for run in self.ended[max(first, 0) :] if METADATA not in self.stored.get(run, {})
         )
 
 

@@ -15,10 +15,10 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runner import effects
-from runner.text.extras import install_hint
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
+from runner.text.wording import install_hint
 from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
@@ -142,7 +142,9 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
     try:
         from obstore.store import S3Store
     except ImportError as error:
-        raise RunnerError("a bucket needs the extra artifacts", where=name, hint=install_hint("artifacts")) from error
+        raise RunnerError(
+            "a bucket needs the extra artifacts", where=name, hint=install_hint("artifacts")
+        ) from error
     told = {
         key.lower(): value
         for key, value in environ.items()
@@ -244,8 +246,10 @@ class BucketStore:
 
 def _away(name: str, said: str) -> RunnerError:
     first = " ".join(said.split())[:200]
-    hint = f"{_LOGIN}; then runner artifacts push" if name.startswith(BUCKET) else (
-        "make the folder writable, then runner artifacts push"
+    hint = (
+        f"{_LOGIN}; then runner artifacts push"
+        if name.startswith(BUCKET)
+        else ("make the folder writable, then runner artifacts push")
     )
     return RunnerError(
         f"the artifact store does not take or give anything: {display(first)}",

@@ -19,8 +19,8 @@ from runner.app.artifacts.artifact_export import read_cursor
 from runner.errors import RunnerError
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
-from runner.journal.operation_events import Pruned
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
+from runner.journal.session_events import Pruned
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.project import BUILD
@@ -191,9 +191,7 @@ def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
 # --- drafts ---------------------------------------------------------------------------
 
 
-def _find_old_drafts(
-    project: Project, repository: Repository, moment: datetime
-) -> Iterator[Draft]:
+def _find_old_drafts(project: Project, repository: Repository, moment: datetime) -> Iterator[Draft]:
     """Branches of work that did not pass, merged by now, or of tasks that are over."""
     tasks = project.state().tasks
     planned = {task.id for task in project.outline().tasks}

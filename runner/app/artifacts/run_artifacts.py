@@ -13,8 +13,8 @@ from runner.app.inspect.status_document import describe_graph
 from runner.app.inspect.view import View
 from runner.gates.coverage.kept_lines import read_lines
 from runner.journal.events import RunFinished, RunStarted, TaskLanded
-from runner.journal.read_journal import read_journal
-from runner.journal.tree_events import ShipDeclared
+from runner.journal.records import read_journal
+from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
 from runner.repo.read import Repository
 from runner.report.coverage_report import cobertura, html_archive
@@ -142,9 +142,7 @@ def _load_landings(project: Project, story: RunStory) -> dict[str, list[str]]:
     return found
 
 
-def _span(
-    repository: Repository, story: RunStory, landed: dict[str, list[str]]
-) -> tuple[str, str]:
+def _span(repository: Repository, story: RunStory, landed: dict[str, list[str]]) -> tuple[str, str]:
     """The commits between which the work lies; empty where there is none."""
     if story.shipped:
         commits = [one for several in landed.values() for one in several]

@@ -16,10 +16,9 @@ from runner.app.build.session import Session
 from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
 from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
-from runner.history.change import Change, plan_change, record_change
-from runner.history.changes_file import quote_of
+from runner.history.change import Change, plan_change, quote_of, record_change
 from runner.history.revert import take_back
-from runner.journal.tree_events import ShipReopened
+from runner.journal.session_events import ShipReopened
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.report.documents import document_line

@@ -13,7 +13,7 @@ from runner.app.build.publish_end import prove_at_end, publish
 from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
 from runner.app.prove.prove_again import prove_before
 from runner.errors import ExitCode, worst
-from runner.history.recorded_changes import Records
+from runner.history.commit_log import Records
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.repo.head import OWNERSHIP_MAP

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.history import recorded_changes
+    from runner.history import commit_log
     from runner.journal.state import RunState
     from runner.plan.document import Plan
     from runner.process.base import Sandbox
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
     from runner.secrets.allowlist import AllowList
 else:
-    recorded_changes = lazy_module("runner.history.recorded_changes")
+    commit_log = lazy_module("runner.history.commit_log")
 
 
 def sandbox_of(settings: Settings) -> Sandbox:
@@ -93,4 +93,4 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
 def _former(project: Project, commit: str) -> str:
     """What a task built before, as a diff."""
     with Repository.open(project.root) as repository:
-        return recorded_changes.Records(repository, project.documents).diff(commit)
+        return commit_log.Records(repository, project.documents).diff(commit)

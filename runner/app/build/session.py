@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
 from runner.history import change, revert
-from runner.history.change import ChangeContext
-from runner.history.changes_file import ChangesDocument, QuotedPlan, Quotes
+from runner.history.change import ChangeContext, ChangesDocument, QuotedPlan, Quotes
 from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status

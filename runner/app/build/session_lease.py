@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
-from runner.journal.tree_events import LeaseMoved
+from runner.journal.session_events import LeaseMoved
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.landing.end_lease import EndLease, open_lease

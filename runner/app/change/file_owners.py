@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.history.blame import lines_of, stretches
-from runner.impact.command_index import Named
-from runner.impact.config_files import is_own_document
-from runner.impact.owners import Fault, faults, find_touching_commits, proposals
+from runner.impact.change import is_own_document
+from runner.impact.owners import Fault, Named, faults, find_touching_commits, proposals
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners

@@ -18,7 +18,7 @@ from runner.app.draft.drafted_imports import redraft_import
 from runner.app.draft.drafting import DraftRequest, draft, ids_in_use, propose
 from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
-from runner.journal.draft_events import PERSON, DraftLanded, DraftReviewed
+from runner.journal.session_events import PERSON, DraftLanded, DraftReviewed
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from runner.app.draft.drafting import Drafted
     from runner.app.observer import Observer
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
     from runner.model import Task
     from runner.project import Project
     from runner.run.review import Asker

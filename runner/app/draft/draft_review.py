@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.app.observer import Observer
-    from runner.journal.draft_events import DraftProposed
+    from runner.journal.session_events import DraftProposed
     from runner.project import Project
 
 _VERDICT = re.compile(r"VERDICT: (approve|reject)(?:[ \t]+(\S.*))?")

@@ -24,7 +24,7 @@ from runner.app.draft.drafting import (
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.write.import_tasks import ImportRequest, import_tasks
 from runner.errors import RunnerError
-from runner.journal.draft_events import DraftProposed
+from runner.journal.session_events import DraftProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan

@@ -24,8 +24,8 @@ from runner.implementers.agents.acp import is_acp
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter
-from runner.journal.draft_events import DraftProposed
 from runner.journal.log import Journal
+from runner.journal.session_events import DraftProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
 from runner.plan.diagnostic import refusal

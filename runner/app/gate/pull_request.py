@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.impact.change import Changed
-from runner.impact.config_files import governs
+from runner.impact.change import Changed, governs
 from runner.lazy_dataclass import dataclass
 from runner.repo.merge import merge_commits
 from runner.text.display import display

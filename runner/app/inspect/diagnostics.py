@@ -16,7 +16,7 @@ from runner.config.stack import detect_stack
 from runner.config.trust import Trust
 from runner.errors import RunnerError
 from runner.journal.lock import RunLock
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
 from runner.process.cgroups import our_grounds
 from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps

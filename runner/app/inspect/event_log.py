@@ -7,15 +7,27 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from runner.journal import events, sessions
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
-from runner.journal.draft_events import DraftLanded, DraftProposed, DraftReviewed
-from runner.journal.operation_events import ArtifactStored, Pruned, SecretLeased, SecretReturned
-from runner.journal.read_journal import Place, read_journal, read_places
-from runner.journal.tree_events import (
+from runner.journal import events, session_events
+from runner.journal.records import (
+    BadRecordError,
+    NewerRecordError,
+    Place,
+    UnfitRecordError,
+    decode,
+    read_journal,
+    read_places,
+)
+from runner.journal.session_events import (
+    ArtifactStored,
+    DraftLanded,
+    DraftProposed,
+    DraftReviewed,
     HistoryMoved,
     HistoryMoving,
     LeaseMoved,
+    Pruned,
+    SecretLeased,
+    SecretReturned,
     ShipDeclared,
     TaskWaived,
     TreeVerified,
@@ -30,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.journal.events import Record
-    from runner.journal.operation_events import Operation
+    from runner.journal.session_events import Operation
     from runner.project import Project
     from runner.run import selection
 else:
@@ -101,14 +113,14 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return f"{name_attempt(record.attempt)} ({display(how)})"
         case events.AttemptFinished() as finished:
             return _summarize_finished(record.attempt, finished)
-        case sessions.PlanProposed(plan=plan, path=path):
+        case session_events.PlanProposed(plan=plan, path=path):
             return f"{len(plan.steps)} steps, {_list_names(plan.files)}: {display(path)}"
-        case sessions.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
+        case session_events.PlanReviewed(approved=approved, review=review, reason=reason, by=by):
             said = f"approved ({display(review)})" if approved else "sent back"
             return _both(f"{said} by {display(by)}" if by else said, reason)
-        case sessions.PermissionAsked(tool=tool, subject=subject, rule=rule):
+        case session_events.PermissionAsked(tool=tool, subject=subject, rule=rule):
             return _both(display(f"{tool} {subject}"), rule)
-        case sessions.PermissionAnswered(tool=tool, subject=subject) as said:
+        case session_events.PermissionAnswered(tool=tool, subject=subject) as said:
             word = "may" if said.allowed else "may not"
             return _both(f"{word} call {display(f'{tool} {subject}')}", said.reason)
         case events.GateStarted(gate=gate, command=command):
@@ -170,9 +182,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
             return _both(f"DRAFT-{number} {'approved' if approved else 'rejected'}", reason)
         case events.ModeSwitched(mode=mode):
             return display(mode)
-        case sessions.ReviewSwitched(review=review, scope=scope):
+        case session_events.ReviewSwitched(review=review, scope=scope):
             return f"reviews of the {display(scope)}: {display(review)}"
-        case sessions.ToolCalled(name=name) | sessions.ToolReturned(name=name):
+        case session_events.ToolCalled(name=name) | session_events.ToolReturned(name=name):
             return display(name)
     return ""
 

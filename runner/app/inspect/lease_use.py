@@ -12,7 +12,7 @@ from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
-from runner.journal.tree_events import LeaseMoved
+from runner.journal.session_events import LeaseMoved
 from runner.lazy_dataclass import dataclass
 from runner.project import BUILD
 from runner.repo.lease_text import Lease, refs_of, write_lease

@@ -17,10 +17,10 @@ from runner import effects
 from runner.app.inspect.test_frameworks import find_test_frameworks
 from runner.config.default_gates import find_declared_gates
 from runner.config.stack import MOST_BYTES, read_stack
-from runner.context.import_neighbours import Neighbours
+from runner.context.files import Neighbours
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
-from runner.impact.config_files import is_own_document
+from runner.impact.change import is_own_document
 from runner.languages.registry import code_row, language_of
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from runner.app.write import analysis
     from runner.model import Task
     from runner.project import Project
-    from runner.text import extras
+    from runner.text import wording
 else:
-    extras = lazy_module("runner.text.extras")
+    wording = lazy_module("runner.text.wording")
     analysis = lazy_module("runner.app.write.analysis")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
@@ -109,7 +109,7 @@ def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             are = "are" if len(packages) > 1 else "is"
             needs = f"{join_few(tuple(ids))} {'need' if len(ids) > 1 else 'needs'} it"
             text = f"{' and '.join(packages)} {are} not installed; {needs}"
-            hint = extras.install_hint("contracts")
+            hint = wording.install_hint("contracts")
             yield Diagnostic(f"contract {kind}", State.MISSING, text, hint)
 
 

@@ -13,7 +13,6 @@ from runner import effects
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.journal import person_waits
-from runner.journal.draft_events import DraftProposed, find_usage
 from runner.journal.events import (
     AttemptFinished,
     GateCompleted,
@@ -22,8 +21,8 @@ from runner.journal.events import (
 )
 from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
-from runner.journal.read_journal import Place, read_places
-from runner.journal.sessions import PlanProposed
+from runner.journal.records import Place, read_places
+from runner.journal.session_events import DraftProposed, PlanProposed, find_usage
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
 from runner.project import BUILD

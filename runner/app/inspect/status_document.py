@@ -9,8 +9,7 @@ from runner.model import Reason, Status
 from runner.report.cost import cost, cost_part, per_proven, together
 from runner.report.documents import document, grade_part
 from runner.report.table import GAP, table
-from runner.text.display import display
-from runner.text.width import columns, pad
+from runner.text.display import columns, display, pad
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.view import View
 from runner.implementers.base import Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Status

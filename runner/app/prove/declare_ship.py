@@ -16,7 +16,7 @@ from runner.app.prove.verify_done import stale_what_fails
 from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of, verify_all
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
-from runner.journal.tree_events import ShipDeclared
+from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, ProvenBy, digest_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from runner.app.artifacts import artifact_export
-    from runner.journal.tree_events import TreeVerified
+    from runner.journal.session_events import TreeVerified
     from runner.model import Graded, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository

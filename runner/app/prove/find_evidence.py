@@ -16,7 +16,7 @@ from runner.journal.evidence import (
     with_commands,
 )
 from runner.journal.grading import grade_alone
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model.grades import proof_kind

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
-from runner.journal.read_journal import read_journal
-from runner.journal.tree_events import TreeVerified
+from runner.journal.records import read_journal
+from runner.journal.session_events import TreeVerified
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from runner.journal.events import TaskDone
     from runner.journal.evidence import Evidence
+    from runner.journal.session_events import TreeVerified
     from runner.journal.state import RunState
-    from runner.journal.tree_events import TreeVerified
     from runner.model import Digest, Graded
     from runner.project import Project
     from runner.run.proof.differences import Difference

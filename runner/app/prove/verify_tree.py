@@ -16,8 +16,8 @@ from runner.app.prove.verified_tree import (
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.grading import grade_alone, grades_of
+from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
-from runner.journal.tree_events import TreeVerified
 from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import strongest
 from runner.run.proof.same_tree import make_same_tree_test, tree_key

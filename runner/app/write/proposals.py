@@ -20,7 +20,7 @@ from runner.journal.events import (
     WriteReviewed,
     WriteStaged,
 )
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
 from runner.lazy_dataclass import dataclass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.contracts.compatibility import Difference, compare_documents
 from runner.gates.contracts.document import bundle_document
 from runner.gates.contracts.entries import Refused, documents, modules, name_checks
-from runner.impact.command_index import Named
+from runner.impact.owners import Named
 from runner.model import Finding, Severity
 from runner.text.wording import plural
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from runner.languages.base import CONDITIONAL, SILENT
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.text.bounded import LONGEST, TooLarge, letters, replace
+from runner.text.literals import LONGEST, TooLarge, letters, replace
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of, plan_text
-from runner.context.visibility import fence
+from runner.context.tree import fence
 from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
 from runner.implementers.base import CHECK, Answer, Mode, Said

@@ -16,7 +16,7 @@ from runner import effects
 from runner.implementers.agents import preset
 from runner.implementers.base import CHECK, Said
 from runner.implementers.command import failure
-from runner.journal.sessions import ToolCalled, ToolReturned
+from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Usage, digest_of
 from runner.process.base import Ended

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from runner.config.permissions import evaluate_permission
 from runner.config.shell_rules import Permit
 from runner.context.skills import load_built_in_text
-from runner.context.visibility import LARGEST, is_private, read_text
+from runner.context.tree import LARGEST, is_private, read_text
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.llm.tool_context import (
     Refusal,

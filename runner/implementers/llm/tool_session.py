@@ -14,10 +14,7 @@ from runner.implementers.agents.transcript import LOOP, Call, Calls
 from runner.implementers.base import CHECK
 from runner.implementers.llm.tool_context import Refusal
 from runner.implementers.llm.tools import BadArgumentsError
-from runner.journal.sessions import (
-    ToolCalled,
-    ToolReturned,
-)
+from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding, digest_of
 from runner.secrets.redact import redact

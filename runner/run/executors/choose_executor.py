@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from runner.run.executors.addresses import Address
     from runner.run.executors.local_cluster import WaitTimes
     from runner.run.workers import WorkerPool
-    from runner.text import extras
+    from runner.text import wording
 else:
-    extras = lazy_module("runner.text.extras")
+    wording = lazy_module("runner.text.wording")
     lease = lazy_module("runner.run.executors.lease")
     local_cluster = lazy_module("runner.run.executors.local_cluster")
     message = lazy_module("runner.run.executors.message")
@@ -255,7 +255,7 @@ def _require_library() -> None:
     """Raise RunnerError where Dask is missing: a child that cannot import it only says it ended."""
     if importlib.util.find_spec("distributed") is None:
         raise RunnerError(
-            "dask is not installed", hint=extras.install_hint("dask"), code=ExitCode.PERSON
+            "dask is not installed", hint=wording.install_hint("dask"), code=ExitCode.PERSON
         )
 
 
@@ -265,7 +265,7 @@ def _require_keys() -> None:
         raise RunnerError(
             "a cluster on this machine needs a key of its own, and cryptography is not installed",
             where="executor",
-            hint=f"{extras.install_hint('dask')}, or --executor threads",
+            hint=f"{wording.install_hint('dask')}, or --executor threads",
             code=ExitCode.PERSON,
         )
 

@@ -25,7 +25,7 @@ from runner.run.executors.addresses import read_address
 from runner.run.executors.entrypoint import run_job
 from runner.run.executors.lease import END
 from runner.run.executors.local_cluster import WaitTimes, has_certificates, security_of
-from runner.text.extras import install_hint
+from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     import dask
     import distributed
 
-    from runner.process import worker_process
+    from runner.process import interactive
 else:
     dask = lazy_module("dask")
     distributed = lazy_module("distributed")
     tempfile = lazy_module("tempfile")
-    worker_process = lazy_module("runner.process.worker_process")
+    interactive = lazy_module("runner.process.interactive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class LocalCluster:
     def __init__(self, workers: int, environ: Mapping[str, str], sandbox: str = "auto") -> None:
         told = (json.dumps(sys.path), json.dumps(_EARLY), str(workers), sandbox)
         argv = (sys.executable, "-I", "-c", _CHILD, *told)
-        self._child: worker_process.WorkerProcess = worker_process.WorkerProcess(argv, environ)
+        self._child: interactive.WorkerProcess = interactive.WorkerProcess(argv, environ)
         told_back = json.loads(self._ask())
         self.address: str = told_back["address"]
         self.certificates = Certificates(*told_back["certificates"])
@@ -152,7 +152,7 @@ class LocalCluster:
             while not self._child.ready() and effects.monotonic() < until:
                 sleep(0.02)
             return self._child.ask(b"address", _ANSWERS)
-        except worker_process.WorkerProcessGone as error:
+        except interactive.WorkerProcessGone as error:
             self.close()
             raise RunnerError(
                 f"the local cluster did not start: {error}",

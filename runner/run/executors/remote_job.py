@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.journal.codec import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.events import GateCompleted, GateStarted
-from runner.journal.sessions import PermissionAsked, ToolCalled, ToolReturned
+from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
+from runner.journal.session_events import PermissionAsked, ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.run.executors.addresses import is_sealed, restrict_settings

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.gates.regression import prove_others
 from runner.implementers.registry import choose
-from runner.journal.codec import encode
 from runner.journal.events import NAMES, GateCompleted, GateStarted, Record
+from runner.journal.records import encode
 from runner.model import Ending, Finding, Outcome
 from runner.run.executors.message import Others
 from runner.run.proof.prove import bench_of

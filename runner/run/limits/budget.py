@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.implementers.base import Allowance
 from runner.journal.events import AttemptFinished, TaskApproved
-from runner.journal.sessions import PlanProposed, ToolCalled
+from runner.journal.session_events import PlanProposed, ToolCalled
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Usage
 from runner.text.wording import name_attempt

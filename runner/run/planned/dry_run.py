@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.context.task_plan import files_of
 from runner.implementers.base import Mode
-from runner.journal.sessions import (
-    PlanProposed,
-)
+from runner.journal.session_events import PlanProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode, Usage, digest_of
 from runner.run.planned.phases import phase_step

@@ -15,10 +15,7 @@ from runner.journal.events import (
     TaskBlocked,
 )
 from runner.journal.plan_fold import CHECK, PHASE, PLAN, is_about_the_plan, waits
-from runner.journal.sessions import (
-    PlanProposed,
-    PlanReviewed,
-)
+from runner.journal.session_events import PlanProposed, PlanReviewed
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of

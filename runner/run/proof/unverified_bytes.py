@@ -13,7 +13,7 @@ from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.journal.read_journal import commits_made
+from runner.journal.records import commits_made
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.globs import is_glob, matches

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.change import Changed
-from runner.impact.config_files import explain_undeclared
+from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why
 from runner.lazy_module import lazy_module

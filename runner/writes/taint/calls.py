@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.text.bounded import LONGEST, TooLarge, replace
+from runner.text.literals import LONGEST, TooLarge, replace
 from runner.writes.taint import rules
 from runner.writes.taint.abstract_values import (
     Box,

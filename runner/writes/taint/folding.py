@@ -6,7 +6,7 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from runner.text.bounded import TooLarge, combine, join, write
+from runner.text.literals import TooLarge, combine, join, write
 from runner.writes.taint.abstract_values import (
     Box,
     Known,

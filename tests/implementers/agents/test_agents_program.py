@@ -11,10 +11,7 @@ from runner.config.settings import Settings
 from runner.implementers import call_pace
 from runner.implementers.agents.program import to_review
 from runner.implementers.base import Allowance, Mode
-from runner.journal.sessions import (
-    ToolCalled,
-    ToolReturned,
-)
+from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.model import Failure, Phase, TaskPlan, Usage
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox

@@ -5,10 +5,7 @@ from dataclasses import replace
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, Permit
 from runner.implementers.base import Allowance, Mode
-from runner.journal.sessions import (
-    ToolCalled,
-    ToolReturned,
-)
+from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.model import Failure, Finding, Phase, TaskPlan
 
 KEY = "sk-" + "ant-api03-" + "Zx8" * 31 + "AA"

@@ -10,8 +10,8 @@ import pytest
 from llm_server import Answer, Server, says
 from wire import FORMATS, sse
 
-from runner.config.call_rate import parse_rate
 from runner.config.settings import Settings
+from runner.config.sizes import parse_rate
 from runner.implementers import call_pace
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.call_pace import Pacer

@@ -368,7 +368,7 @@ def a_line(event):
 
 def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     from runner.journal.events import GateCompleted, GateStarted, TaskApproved
-    from runner.journal.sessions import ToolCalled
+    from runner.journal.session_events import ToolCalled
 
     key = "sk-" + "ant-api03-" + "a1B2" * 24
     started = remote_job._event(a_line(GateStarted(gate="TC-001", command=f"x {key}")), ())
@@ -400,7 +400,7 @@ def test_no_part_of_a_secret_is_left_where_what_a_worker_found_is_cut():
 
 
 def test_of_a_key_where_a_word_of_a_worker_is_cut_nothing_is_shown():
-    from runner.journal.sessions import PermissionAsked, ToolCalled
+    from runner.journal.session_events import PermissionAsked, ToolCalled
 
     key = "sk-" + "ant-api03-" + "a1B2" * 24
     for room in range(0, len(key), 5):

@@ -8,7 +8,7 @@ from workplace import a_task
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft
 from runner.app.draft.drafting import propose
-from runner.journal.draft_events import DraftProposed
+from runner.journal.session_events import DraftProposed
 from runner.model import digest_of
 from runner.project import Project
 

@@ -13,7 +13,7 @@ from runner.config.settings import Settings
 from runner.errors import worst
 from runner.journal.events import TaskApproved, WriteReviewed
 from runner.journal.log import Journal
-from runner.journal.read_journal import read_journal
+from runner.journal.records import read_journal
 from runner.journal.state import RunState
 from runner.model import Resource, Status, digest_of
 from runner.plan.document import read_plan as really_read_plan

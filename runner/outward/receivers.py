@@ -1,4 +1,9 @@
-"""NATS JetStream: events into a stream that keeps them for days and knows repeated ones.
+"""Signed webhooks: a POST an event, with the headers of the Standard Webhooks specification.
+
+`webhook-signature: v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`
+(standard-webhooks.com, "Signature scheme"): a receiver refuses what is old or has another key.
+
+NATS JetStream: events into a stream that keeps them for days and knows repeated ones.
 
 One after the other, each acknowledged by the stream: with several on their way one could fail and
 the next be kept, and the order of a journal would be lost.
@@ -7,19 +12,24 @@ the next be kept, and the order of a journal would be lost.
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import contextlib
+import hashlib
+import hmac
 import importlib.util
 import re
 from typing import TYPE_CHECKING, Any
 
+from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
-from runner.outward.door import MOST_BYTES, DoorAwayError
+from runner.outward.door import MOST_BYTES, DoorAwayError, Poster
 from runner.text.display import display
-from runner.text.extras import install_hint
+from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import nats
     from nats import errors
@@ -32,6 +42,81 @@ else:
     api = lazy_module("nats.js.api")
     errors = lazy_module("nats.errors")
     stream_errors = lazy_module("nats.js.errors")
+
+# --- webhooks -------------------------------------------------------------------------
+
+
+_PREFIX = "whsec_"
+_LEAST_KEY = 16
+
+
+class WebhookDoor:
+    """One address, with the key that both sides know."""
+
+    name = "webhook"
+
+    def __init__(self, url: str, key: bytes) -> None:
+        self.shown = url.partition("?")[0]  # what stands behind it may be a token
+        self._key = key
+        self._poster = Poster(url)
+
+    def send(self, messages: Sequence[Message]) -> None:
+        """Raises DoorAwayError at the first that is not acknowledged."""
+        for place, message in enumerate(messages):
+            # A lone surrogate becomes six ASCII signs, which within a JSON string are the escape
+            # of itself.
+            body = message.text(MOST_BYTES).encode("utf-8", "backslashreplace")
+            # Of this attempt and not of the event: a receiver refuses what is some minutes old
+            # (Standard Webhooks), and a delivery may be tried for hours.
+            stamp = str(int(effects.now().timestamp()))
+            headers = {
+                "Content-Type": "application/json",
+                "webhook-id": message.key,
+                "webhook-timestamp": stamp,
+                "webhook-signature": sign(self._key, message.key, stamp, body),
+            }
+            try:
+                self._poster.post(body, headers)
+            except DoorAwayError as away:
+                raise DoorAwayError(away.why, place, away.wait) from away
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._poster.close()
+
+
+def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
+    """The signature of one message."""
+    digest = hmac.digest(key, f"{id_}.{stamp}.".encode() + body, hashlib.sha256)
+    return "v1," + base64.b64encode(digest).decode()
+
+
+def find_key(name: str, environ: Mapping[str, str]) -> bytes:
+    """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
+    hint = 'webhook_key_env = "NAME" names it; make one: echo whsec_$(openssl rand -base64 32)'
+    if not name or not environ.get(name):
+        what = f"the variable {name} is not set" if name else "no variable is named"
+        raise RunnerError(f"webhooks are signed, and {what}", where="webhook_key_env", hint=hint)
+    said = environ[name]
+    key = said.encode()
+    if said.startswith(_PREFIX):
+        try:
+            # Without `validate` signs outside of the alphabet are dropped, and a mistyped key is
+            # another key.
+            key = base64.b64decode(said.removeprefix(_PREFIX), validate=True)
+        except (ValueError, binascii.Error):
+            key = b""
+    if len(key) < _LEAST_KEY:
+        raise RunnerError(
+            f"the key in {name} is shorter than {_LEAST_KEY} bytes, or no base64",
+            where="webhook_key_env",
+            hint=hint,
+        )
+    return key
+
+
+# --- NATS -----------------------------------------------------------------------------
+
 
 STREAM, SUBJECTS = "RUNNER", "runner.events"
 WINDOW = 3600.0

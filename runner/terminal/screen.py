@@ -1,22 +1,80 @@
-"""`--watch`: again when something was saved, until Ctrl-C."""
+"""What a terminal is shown: long texts by pages, a text drawn anew, a notice that it takes long.
+
+Long texts on a terminal, page by page in the person's own pager.
+
+`--watch`: again when something was saved, until Ctrl-C.
+
+A word on standard error where something takes longer than a person waits without one.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 import time
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.process.tools import NOT_FOUND, run_interactive
 from runner.text.display import display, format_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-    from typing import TypeAlias
+    from typing import TextIO, TypeAlias
 
     Look: TypeAlias = "tuple[tuple[int, int, int] | None, ...]"
-    """What a change of files is seen by: inode, size and time of each; None for one that is not."""
+    "What a change of files is seen by: inode, size and time of each; None for one that is not."
+    from collections.abc import Iterator
+
+# --- a page ---------------------------------------------------------------------------
+
+
+_DEFAULT = "less"
+_ROOM = 3
+"""Lines that stay free for the question below."""
+
+
+def show(text: str, environ: Mapping[str, str], out: TextIO | None = None) -> None:
+    """Print a text; on a terminal, what is longer than the screen goes through `$PAGER`.
+
+    The pager is given a file and not our pipe, so it runs like any program of the person's; where
+    none is there, or it is empty or `cat`, the text is printed.
+    """
+    if not _is_long(text) or not _page(text, environ):
+        print(text, file=out, flush=True)
+
+
+def _is_long(text: str) -> bool:
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        return False
+    screen = shutil.get_terminal_size()
+    rows = sum(1 + len(line) // max(1, screen.columns) for line in text.split("\n"))
+    return rows > screen.lines - _ROOM
+
+
+def _page(text: str, environ: Mapping[str, str]) -> bool:
+    try:
+        words = shlex.split(environ.get("PAGER", _DEFAULT))
+    except ValueError:  # a quote in it is open
+        return False
+    if not words or words == ["cat"]:
+        return False
+    if Path(words[0]).name == "less":
+        words.append("-R")  # colours as colours; nothing else is obeyed
+    with TemporaryDirectory(prefix="runner-page-") as folder:
+        file = Path(folder) / "diff"
+        file.write_text(text + "\n", "utf-8")
+        return run_interactive((*words, str(file)), Path(folder)) != NOT_FOUND
+
+
+# --- a text drawn anew ----------------------------------------------------------------
+
 
 POLL = 0.1
 """Seconds between two looks at the files."""
@@ -121,3 +179,22 @@ def _text_or_refusal(text: Callable[[], str]) -> str:
         return text()
     except RunnerError as error:
         return format_error(error) + "\n"
+
+
+# --- a notice -------------------------------------------------------------------------
+
+
+PATIENCE = 2.0
+"""Seconds without a word."""
+
+
+@contextmanager
+def patience(doing: str, seconds: float = PATIENCE) -> Iterator[None]:
+    """Say once what is being done, if it is not done after so many seconds."""
+    timer = Timer(seconds, lambda: print(f"still {doing} …", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
