@@ -231,9 +231,10 @@ def log_arguments(parser: argparse.ArgumentParser) -> None:
 def execute_log(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print the journal's records. Raises RunnerError where the journal is damaged."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
+    which = (project, given.task, given.after, given.first, given.last)
     if given.follow:
-        return _follow(follow_log(project, given.task, after=given.after), as_json=given.json)
-    records = read_log(project, given.task, given.after, given.first, given.last)
+        return _follow(follow_log(*which), as_json=given.json)
+    records = read_log(*which)
     if given.json:
         print(_document(records), end="")
         return ExitCode.OK

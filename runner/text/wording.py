@@ -142,12 +142,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word nearest to `word`, letter case ignored; empty when none is near."""
+    """The known word nearest to `word`, letter case ignored; empty when none is near.
+
+    The same letters in another order come first: who types `statsu` means `status`, not `stats`.
+    """
     if not word or len(word) > _LONGEST_WORD:
         return ""  # nobody mistypes a hundred letters, and matching them is not free
     spelling = {entry.casefold(): entry for entry in known}
-    found = difflib.get_close_matches(word.casefold(), list(spelling), n=1, cutoff=_NEAR)
-    return spelling[found[0]] if found else ""
+    found = difflib.get_close_matches(word.casefold(), list(spelling), n=3, cutoff=_NEAR)
+    swapped = [near for near in found if sorted(near) == sorted(word.casefold())]
+    return spelling[(swapped or found)[0]] if found else ""
 
 
 def name_attempt(number: int) -> str:

@@ -100,6 +100,17 @@ def test_what_happened_is_read_and_followed(blocked, opened, journaled):
     assert next(following).task == "TASK-002"
 
 
+def test_what_is_followed_begins_with_the_newest_and_ends_after_so_many(
+    blocked, opened, journaled
+):
+    newest, first = follow_log(opened(), last=1), follow_log(opened(), first=2)
+    assert next(newest).type == "task.blocked"
+    assert [record.type for record in first] == ["attempt.started", "attempt.finished"]
+    nothing_yet = follow_log(opened(), last=0)
+    journaled((TaskBlocked(Reason.CHECKS, "again"), "TASK-002", 0))
+    assert [next(newest).task, next(nothing_yet).task] == ["TASK-002"] * 2
+
+
 def test_every_mistake_of_a_plan_is_found_at_once(shop, opened):
     assert validate(opened()).code is ExitCode.OK
     shop.edit_plan("- Depends on: TASK-002", "- Depends on: TASK-007")

@@ -33,6 +33,11 @@ def test_nearest_takes_any_iterable():
     assert nearest("jbos", iter(["jobs", "job"])) == "jobs"
 
 
+def test_of_near_words_the_one_with_the_same_letters_is_meant():
+    assert nearest("statsu", ["stats", "status"]) == "status"
+    assert nearest("stat", ["stats", "status"]) == "stats"
+
+
 @pytest.mark.parametrize(
     ("line", "column", "width", "shown"),
     [

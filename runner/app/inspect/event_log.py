@@ -70,10 +70,24 @@ def read_log(
     return some if last is None else iter(deque(some, max(0, last)))
 
 
-def follow_log(project: Project, task: str = "", after: int = 0) -> Iterator[Record]:
-    """What is there and what comes, without an end; it waits for the next event."""
+def follow_log(
+    project: Project,
+    task: str = "",
+    after: int = 0,
+    first: int | None = None,
+    last: int | None = None,
+) -> Iterator[Record]:
+    """What is there and what comes: it waits for the next event, and ends after `first` records.
+
+    Of what is there now, `last` takes the newest so many.
+    """
     id_ = _find_task(project, task) if task else ""
-    return (one for one in _follow(project, id_) if one.seq > after)
+    old = 0
+    if last is not None:
+        found = [one.seq for one in read_log(project, task, after)]
+        old = len(found) - min(max(0, last), len(found))
+    every = (one for one in _follow(project, id_) if one.seq > after)
+    return islice(every, old, None if first is None else old + max(0, first))
 
 
 def _follow(project: Project, id_: str) -> Iterator[Record]:
