@@ -9,7 +9,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
-from runner.repo.tree_files import TICK
+from runner.repo.change_times import TICK, tells_changes
 from runner.repo.trees import Prefix
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.safe_io import open_beneath
@@ -99,14 +99,16 @@ def _walk(bench: GateContext) -> Iterator[tuple[str, os.DirEntry[str]]]:
 def find_touched(before: Seen, bench: GateContext) -> Touched:
     """What changed since `before`; a file written anew with the same bytes did not.
 
-    A file's change time cannot be set back by a program, so what was written since then shows.
+    A file's change time cannot be set back by a program, so what was written since then shows;
+    where the file system does not tell, each file is read.
     """
     known, began = before
+    told = tells_changes(bench.place.tree.parent)
     there: set[str] = set()
     written: list[str] = []
     for path, entry in _walk(bench):
         there.add(path)
-        if path in known and _is_changed_since(entry, began):
+        if path in known and (not told or _is_changed_since(entry, began)):
             written.append(path)
     inside = Prefix(bench.place.start).inside
     # Of a file that is none of the proposal nobody knows what it held: a check before made it.

@@ -14,10 +14,11 @@ from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo.alternates import Lender
+from runner.repo.change_times import TICK
 from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import Objects, TreeMemory
-from runner.repo.tree_files import TICK, signature
+from runner.repo.tree_files import signature
 from runner.repo.trees import (
     EMPTY,
     FOLDER,

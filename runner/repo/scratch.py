@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from runner import effects
 from runner.errors import RunnerError
 from runner.repo.alternates import exclude_lines, lay_out, lend
+from runner.repo.change_times import tells_changes
 from runner.repo.git import (
     Git,
     GitError,
@@ -28,13 +28,12 @@ from runner.repo.objects import Objects, TreeMemory
 from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
 from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
-    TICK,
     StatCache,
     compare_plain,
     make_readable,
     put,
     remove_odd_files,
-    signature,
+    settled_signature,
     sweep,
 )
 from runner.repo.trees import (
@@ -156,19 +155,9 @@ class Scratch:
         return self._base_tree
 
     def sign(self) -> None:
-        """Remember what the untouched tree looks like, so that an equal reset need do nothing.
-
-        Waits until its files are older than a clock's tick: one that is changed within the tick of
-        its making could look the same.
-        """
-        if self._signed is not None:
-            return
-        found = signature(self.tree_folder)
-        age = time.time() - found.newest / 1e9
-        if age < TICK:
-            time.sleep(TICK - max(age, 0.0))
-            found = signature(self.tree_folder)
-        self._signed = found
+        """Remember what the untouched tree looks like, so that an equal reset need do nothing."""
+        if self._signed is None:
+            self._signed = settled_signature(self.tree_folder)
 
     def _reset(self, base: str | None) -> None:
         self._restate()
@@ -187,6 +176,8 @@ class Scratch:
     def _checkout(self, base: str | None) -> None:
         """Look at every file, and write only those that are not what they should be."""
         git = self._on("index")
+        if not tells_changes(self.slot):
+            (self._git_folder / "index").unlink(missing_ok=True)
         git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
         self._leave_out_gitlinks(git)
         if not self.gitlinks:
@@ -303,11 +294,16 @@ class Scratch:
         try:
             self._restate()
             index.unlink(missing_ok=True)
-            os.link(self._git_folder / "index", index)
+            if tells_changes(self.slot):
+                os.link(self._git_folder / "index", index)
         except OSError as error:
             said = "the scratch slot was damaged while the task ran"
             raise RunnerError(said, where=str(self.slot)) from error
-        return self._on("index.work")
+        git = self._on("index.work")
+        if not index.exists():  # an index that says nothing of times: git reads every file
+            git.run("read-tree", self.base or "--empty")
+            self._leave_out_gitlinks(git)
+        return git
 
     def _compare(self, paths: Sequence[bytes]) -> Snapshot:
         """The same of a few plain files that git named, without one. Raises UnusualError."""

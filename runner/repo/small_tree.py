@@ -14,11 +14,12 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.repo.change_times import TICK, tells_changes
 from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.git import text
 from runner.repo.index_file import read_index
 from runner.repo.lock_files import UnusualError
-from runner.repo.tree_files import TICK, put, read_regular
+from runner.repo.tree_files import put, read_regular
 from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
@@ -189,7 +190,8 @@ class SmallTree:
     def _holds(self, rows: dict[bytes, _Row], path: bytes, found: os.stat_result) -> bool:
         """Whether a file is as it was; what stat(2) cannot tell is told by its content."""
         before, known = self._now(), rows[path]
-        if known.settled and _row(found, 0)[:_TIMED] == known[:_TIMED]:
+        same = known.settled and _row(found, 0)[:_TIMED] == known[:_TIMED]
+        if same and tells_changes(self._index.parent):
             return True
         # Of another size it is another file, which may be too large to be read.
         if found.st_size != known.size or not self._is_same(path):

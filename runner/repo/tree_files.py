@@ -9,9 +9,12 @@ What a tree looks like to `stat`: the quick answer to whether anybody has writte
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import re
 import stat
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, AnyStr, TypeAlias
 
@@ -19,6 +22,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
+from runner.repo.change_times import TICK, tells_changes
 from runner.repo.git import raw, text
 from runner.repo.lock_files import UnusualError
 from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry
@@ -251,10 +255,11 @@ def _prune(opened: Sequence[int], parts: Sequence[bytes]) -> None:
 # --- stat cache -----------------------------------------------------------------------
 
 
-TICK = 0.02
-"""Seconds in which a file's change may leave its times as they were: a coarse clock's step."""
-
 _Row: TypeAlias = "tuple[int, int, int, int]"
+
+
+_MOST_READ = 2_000, 1 << 26
+"""Files and their bytes that are read to see whether they changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,32 +268,70 @@ class StatCache:
 
     A change time cannot be set back by a program, so content cannot be put back unseen; and a
     folder's moves with every name that comes or goes, so asking for the known paths is enough.
+    Where change times do not tell of every change, the files' digests stand beside them.
     """
 
     rows: tuple[tuple[str, _Row], ...]
     """None at all where a part of the tree could not be read."""
     newest: int
     """The latest change time in it, in nanoseconds since the epoch."""
+    contents: tuple[bytes, ...] | None = None
+    """Digests of the plain files among the rows, in their order; None where stat(2) tells all."""
 
     @property
     def holds(self) -> bool:
         """Whether the tree still looks like this."""
         try:
-            return bool(self.rows) and all(_row(os.lstat(path)) == row for path, row in self.rows)
+            same = bool(self.rows) and all(_row(os.lstat(path)) == row for path, row in self.rows)
+            return same and (self.contents is None or self.contents == _digest(self.rows))
         except OSError:
             return False
 
 
-def signature(folder: Path) -> StatCache:
-    """The signature of a tree as it is now; that of a tree with unreadable parts never holds."""
+def signature(folder: Path, *, read: bool = False) -> StatCache:
+    """The signature of a tree as it is now; that of a tree with unreadable parts never holds.
+
+    `read`: what its files hold, too, since their change times do not tell; of a tree with too much
+    to read it never holds.
+    """
     top = os.fspath(folder)
     try:
         found = os.lstat(top)
         below = _walk(top) if stat.S_ISDIR(found.st_mode) else ()
         rows = tuple((path, _row(one)) for path, one in ((top, found), *below))
+        contents = _digest(rows) if read else None
     except OSError:
         return StatCache((), 0)
-    return StatCache(rows, max(changed for _, (_, _, _, changed) in rows))
+    return StatCache(rows, max(changed for _, (_, _, _, changed) in rows), contents)
+
+
+def settled_signature(folder: Path) -> StatCache:
+    """The signature of a tree that nobody writes to now.
+
+    Waits until its files are older than a clock's tick: one that is changed within the tick of its
+    making could look the same.
+    """
+    read = not tells_changes(folder.parent)  # it is a slot's: what is tried leaves it alone
+    found = signature(folder, read=read)
+    age = time.time() - found.newest / 1e9
+    if age < TICK:
+        time.sleep(TICK - max(age, 0.0))
+        found = signature(folder, read=read)
+    return found
+
+
+def _digest(rows: Sequence[tuple[str, _Row]]) -> tuple[bytes, ...]:
+    """What the plain files among the rows hold. Raises OSError where that is too much to read."""
+    plain = [(path, size) for path, (_, mode, size, _) in rows if stat.S_ISREG(mode)]
+    most, together = _MOST_READ
+    if len(plain) > most or sum(size for _, size in plain) > together:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return tuple(_digest_file(path) for path, _ in plain)
+
+
+def _digest_file(path: str) -> bytes:
+    with os.fdopen(os.open(path, _READ), "rb") as file:
+        return hashlib.blake2b(file.read(), digest_size=16).digest()
 
 
 def _row(found: os.stat_result) -> _Row:

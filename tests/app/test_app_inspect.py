@@ -100,9 +100,7 @@ def test_what_happened_is_read_and_followed(blocked, opened, journaled):
     assert next(following).task == "TASK-002"
 
 
-def test_what_is_followed_begins_with_the_newest_and_ends_after_so_many(
-    blocked, opened, journaled
-):
+def test_what_is_followed_begins_with_the_newest_and_ends_after_so_many(blocked, opened, journaled):
     newest, first = follow_log(opened(), last=1), follow_log(opened(), first=2)
     assert next(newest).type == "task.blocked"
     assert [record.type for record in first] == ["attempt.started", "attempt.finished"]

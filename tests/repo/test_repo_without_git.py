@@ -13,11 +13,11 @@ import pytest
 from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
 from runner import effects
+from runner.repo.change_times import TICK
 from runner.repo.commit import INDEX, Synced, commit_tree, swap_branch, sync_index
 from runner.repo.index_file import read_index
 from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
 from runner.repo.read import Repository
-from runner.repo.tree_files import TICK
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
 FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "a.b/", "ab/", "z/ü/", "deep/" * 9)
