@@ -33,7 +33,7 @@ from runner.repo.tree_files import (
     make_readable,
     put,
     remove_odd_files,
-    settled_signature,
+    await_signature,
     sweep,
 )
 from runner.repo.trees import (
@@ -157,7 +157,7 @@ class Scratch:
     def sign(self) -> None:
         """Remember what the untouched tree looks like, so that an equal reset need do nothing."""
         if self._signed is None:
-            self._signed = settled_signature(self.tree_folder)
+            self._signed = await_signature(self.tree_folder)
 
     def _reset(self, base: str | None) -> None:
         self._restate()

@@ -305,7 +305,7 @@ def signature(folder: Path, *, read: bool = False) -> StatCache:
     return StatCache(rows, max(changed for _, (_, _, _, changed) in rows), contents)
 
 
-def settled_signature(folder: Path) -> StatCache:
+def await_signature(folder: Path) -> StatCache:
     """The signature of a tree that nobody writes to now.
 
     Waits until its files are older than a clock's tick: one that is changed within the tick of its
