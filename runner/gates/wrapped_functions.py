@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.coverage.lines import own_lines
 from runner.gates.function_heads import heads
-from runner.gates.mutation.brace_functions import functions
-from runner.gates.mutation.mutants import Mutant, is_left_out
+from runner.gates.mutation.mutants import is_left_out
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.gates.mutation.survivors import find_seconds
 from runner.gates.named_errors import errors_of
+from runner.gates.other_results import (
+    above,
+    around,
+    find_case,
+    find_order,
+    sorting_sentences,
+    spelling_sentences,
+)
 from runner.gates.refusals import another_error, refusing_all
-from runner.languages.c_like_lexer import line_of, mask_literals
-from runner.languages.registry import is_written_in, read_code
+from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding
 
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
     from runner.gates.function_heads import Head
+    from runner.gates.mutation.mutants import Mutant
     from runner.gates.named_errors import NamedError
     from runner.model import Severity
 
@@ -56,7 +63,6 @@ _UNITS = tuple(
 )
 _NAME = regex(r"[A-Za-z_$][\w$]*")
 _CODE = regex(r"`([^`\n]+)`")
-_WAITS = regex(r"\b(?:await|yield)\b")
 _MOST = 4
 
 _KEEPING = """def __keeping(f):
@@ -111,15 +117,24 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
     executions, own = Executions.of(bench), own_lines(bench)
     laboratory = MutantRunner(bench, executions, find_seconds(bench.proofs, _MOST, strict=strict))
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    kept = [one for one in _SENTENCE.split(plan) if _KEPT.search(one)]
+    sentences = _SENTENCE.split(plan)
+    kept = [one for one in sentences if _KEPT.search(one)]
+    sorts, spells = sorting_sentences(sentences), spelling_sentences(sentences)
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
     errors = errors_of(bench.task)
     refuses = bool(_REFUSES.search(plan))
-    wanted = kept or units or errors or refuses
+    wanted = kept or units or errors or refuses or sorts or spells
     places = [*_places(bench, executions, own, named)][:_MOST] if wanted else []
     for place in places:
         head = place.head
+        about = place.path, place.content, head, place.line, laboratory
+        if _is_about(head, sorts, places) and (message := find_order(*about)):
+            yield _finding(check, place, severity, message)
+        if not head.gives:
+            continue
+        if _is_about(head, spells, places) and (message := find_case(*about, spells)):
+            yield _finding(check, place, severity, message)
         names = _kept_names(head, kept)
         if names and not laboratory.is_over:
             mutant = keeping(place.path, place.content, head, names, place.line)
@@ -128,10 +143,17 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
         if units and not laboratory.is_over and _is_untold(place, laboratory):
             message = f"no test tells in which unit {head.name} answers: a thousand times its"
             yield _finding(check, place, severity, f"{message} number passes them all")
-        about = [one for one in errors if head.name in one.words or len(places) == 1]
+        waited = [one for one in errors if head.name in one.words or len(places) == 1]
         message = _refuses_all(place, laboratory) if refuses else ""
-        if message := message or _refused(place, about, laboratory):
+        if message := message or _refused(place, waited, laboratory):
             yield _finding(check, place, severity, message)
+
+
+def _is_about(head: Head, sentences: list[str], places: list[_Place]) -> bool:
+    """Whether a sentence is about a function: it names it, or no other that the plan names."""
+    others = {one.head.name for one in places} - {head.name}
+    said = [frozenset(_NAME.findall(one)) for one in sentences]
+    return any(head.name in one or not others & one for one in said)
 
 
 class _Place(NamedTuple):
@@ -158,7 +180,7 @@ def _places(
         ran = executions.lines(path)
         for head in heads(path, content):
             inside = sorted(ran & lines & frozenset(range(head.line + 1, head.last + 1)))
-            if inside and head.name in named and head.is_alone and head.gives:
+            if inside and head.name in named and head.is_alone:
                 yield _Place(path, content, head, inside[0], ran)
 
 
@@ -222,40 +244,14 @@ def keeping(
     """The function, failing where it changed what it was given by these names."""
     if is_written_in(path, "python"):
         listed = ", ".join(repr(one) for one in names)
-        return _above(path, content, head, line, _KEEPING.replace("(NAMES)", f"({listed},)"))
-    return _around(path, content, head, line, _SCRIPT_KEEPING.replace("NAMES", ", ".join(names)))
+        return above(path, content, head, line, _KEEPING.replace("(NAMES)", f"({listed},)"))
+    return around(path, content, head, line, _SCRIPT_KEEPING.replace("NAMES", ", ".join(names)))
 
 
 def another(path: str, content: bytes, head: Head, line: int, *, nothing: bool) -> Mutant | None:
     """The function with a thousand times the number that it gives, or with none."""
     if is_written_in(path, "python"):
         number = "float('nan')" if nothing else "result * 1000"
-        return _above(path, content, head, line, _OTHER_NUMBER.replace("NUMBER", number))
+        return above(path, content, head, line, _OTHER_NUMBER.replace("NUMBER", number))
     number = "NaN" if nothing else "result * 1000"
-    return _around(path, content, head, line, _SCRIPT_NUMBER.replace("NUMBER", number))
-
-
-def _above(path: str, content: bytes, head: Head, line: int, text: str) -> Mutant:
-    lines = content.split(b"\n")
-    start = sum(len(one) + 1 for one in lines[: head.line - 1])
-    return Mutant(path, head.name, "wrapped", line, start, start, text.encode())
-
-
-def _around(path: str, content: bytes, head: Head, line: int, frame: str) -> Mutant | None:
-    """With the body inside of the frame, all of it in the lines that it had."""
-    text, literals = read_code(path, content) or ("", None)
-    if literals is None or not is_written_in(path, "javascript"):
-        return None
-    mask = mask_literals(text, literals)
-    for one in functions(mask, "js"):
-        body = text[one.start : one.end + 1]
-        last = line_of(text, max(one.start, one.end - 1))
-        if one.name != head.name or last != head.last or one.is_expression:
-            continue
-        if _WAITS.search(mask[one.start : one.end]):
-            return None
-        start = len(text[: one.start].encode())
-        wrapped = frame.replace("BODY", body).encode()
-        end = start + len(body.encode())
-        return Mutant(path, head.name, "wrapped", line, start, end, wrapped)
-    return None
+    return around(path, content, head, line, _SCRIPT_NUMBER.replace("NUMBER", number))

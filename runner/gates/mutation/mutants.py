@@ -34,6 +34,8 @@ class Mutant:
     """Bytes of the file that are replaced: the first, and the one behind the last."""
     end: int
     text: bytes
+    also: tuple[Mutant, ...] = ()
+    """Changes of other files that belong to it."""
 
     def apply_to(self, content: bytes) -> bytes:
         """The file with the mutant in it; all other bytes stay as they are."""

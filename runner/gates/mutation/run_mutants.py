@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -169,7 +169,10 @@ class MutantRunner:
             return Ends.NOT_MADE
         self.tried += 1
         crashed = False
-        with self._hold(mutant, mutant.apply_to(content), content):
+        with ExitStack() as held:
+            for one in (mutant, *mutant.also):
+                before = self.bench.after(one.path) or b""
+                held.enter_context(self._hold(one, one.apply_to(before), before))
             for contract in self._contracts(mutant):
                 ended = self._under(contract, mutant, mutant.apply_to(content))
                 if ended is Ends.CRASHED:
@@ -229,9 +232,12 @@ class MutantRunner:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"{given} {words}".strip(),
         }
-        mutated = Change(mutant.path, Action.MODIFY, 0o100644, None, digest_of(content), content)
-        others = tuple(one for one in bench.changes if one.path != mutant.path)
-        changed = replace(bench, changes=(*others, mutated), on_base=None, tell=_ignore_line)
+        mutated = {mutant.path: content}
+        mutated |= {one.path: one.apply_to(bench.after(one.path) or b"") for one in mutant.also}
+        changes = [one for one in bench.changes if one.path not in mutated]
+        for path, new in mutated.items():
+            changes.append(Change(path, Action.MODIFY, 0o100644, None, digest_of(new), new))
+        changed = replace(bench, changes=tuple(changes), on_base=None, tell=_ignore_line)
         trial = try_check(check, changed, Fitted(check.command, variables))
         self.worked += trial.ran.processor
         if trial.touched.changed:
