@@ -15,7 +15,8 @@ from runner.gates.mutation.same_expression import (
     expressions,
     find_frame,
     repeat_in_tests,
-)from runner.model import Severity
+)
+from runner.model import Severity
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")

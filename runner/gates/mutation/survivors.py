@@ -92,7 +92,10 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     unsure = Severity.QUESTION if strict else Severity.WARNING
     told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
     if strict:
-        told += tuple(find_repeated(check.id, bench, executions, own, laboratory, unsure))
+        repeated = find_repeated(check.id, bench, executions, own, laboratory, unsure)
+        # of a test that has the whole function that is said already
+        whole = {one.path for one in copied}
+        told += tuple(one for one in repeated if one.path not in whole)
     asked = tuple(_asked(check, bench, looked, claims)) if strict else ()
     asked += tuple(_unrun(check, bench, executions, own)) if strict else ()
     unclaimed = [one.name for one in every] if silent else []
