@@ -22,10 +22,12 @@ from runner.plan.shell.lenient_options import (
     may_be_idle,
 )
 from runner.plan.shell.programs import (
+    find_line,
     is_test_program,
     may_be_test_program,
     names_test_tool,
     program_of,
+    programs_of,
 )
 from runner.plan.shell.shell_nodes import AndOr, Pipeline, Script, Simple, pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
@@ -40,9 +42,8 @@ _MAY_BYPASS = regex(
     r"SKIP=|--(?:no-|exit-|suppress-|pass|fail|race|halt|nostatus|testFail|over|success)|ignore|-fn"
     r"|\b(?:g?make|conc|concurrently|find|script|run-p|npm-run-all2?)\b|-exec\b"
 )
-_ONLY_TELLS = frozenset({"-h", "--help", "--version"})
-"""What has a test program tell of itself, and run nothing."""
-_MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|sh\b")
+_ONLY_TELLS = frozenset({"-h", "--help", "--version"})  # a test program tells of itself by these
+_MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|sh\b|-f(?:ork)?\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
@@ -56,6 +57,7 @@ wait wc
 """
 _SETS_UP = frozenset(_PREPARES.split())
 """Commands that prepare or tell: where there is another, that one is the check of a line."""
+_BEHIND = regex(r"\bcoproc\s+|(?<=\bsetsid)\s+(?:-f|--fork)\b")
 _AND_OUTPUT = regex(r"&>(>?)\s*([\w./-]+)")
 """`&> file` and `&>> file`, which only bash and its like read as a redirection."""
 _LONGEST = 60
@@ -132,8 +134,8 @@ def _find_lost_within(
     tree: _Tree, steps: Steps, *, whatever: bool, depth: int
 ) -> tuple[Simple, _Tree] | None:
     tests = _tests(tree.script, depth)
-    for one in tests:
-        inner = _script_of(one) if depth < _DEEPEST else None
+    for one in tests if depth < _DEEPEST else ():
+        inner = _script_of(one)
         found = inner and _find_lost_within(
             _tree(inner.text, bash=inner.bash), steps, whatever=whatever, depth=depth + 1
         )
@@ -168,8 +170,7 @@ def tests_in(line: str) -> bool:
 
 def ends_with_test_tool(line: str) -> bool:
     """Whether the last command of a line is a test tool by name; a target or script is none."""
-    every = commands_of(line)
-    return bool(every) and names_test_tool(every[-1])
+    return any(map(names_test_tool, commands_of(line)[-1:]))
 
 
 def bypass_of(line: str) -> str:
@@ -199,8 +200,8 @@ def _only_tells(line: str) -> str:
         tests = _tests(_tree(line).script)
     except ShellSyntaxError:
         return ""
-    told = [_telling_word(one) for one in tests]
-    return told[-1] if told and all(told) else ""
+    told = [*map(_telling_word, tests)] or [""]
+    return told[-1] if all(told) else ""
 
 
 def _telling_word(command: Simple) -> str:
@@ -281,7 +282,10 @@ def _substitutes(command: Simple) -> bool:
 
 def _script_of(command: Simple) -> _Given | None:
     """What `sh -c` or `bash -euo pipefail -c` is given, and its options; `eval` likewise."""
-    name, words = program_of(command)
+    every = programs_of(command)
+    if line := next(filter(None, map(find_line, every)), ""):
+        return _Given(line)
+    name, words = every[-1]
     if name == "eval":
         # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
         return _Given(" ".join(words))
@@ -351,8 +355,8 @@ def _by(command: Simple, tree: _Tree) -> str:
     rest = tree.text[command.end :].strip()
     if not rest:
         return (tree.text[: command.start].strip() or tree.text)[:_LONGEST]
-    following = re.match(r"(\|\||&&|\|&|[;&|)}\n]+)\s*[^;&|\n]*", rest)
-    return (following[0] if following else rest).strip()[:_LONGEST]
+    following = re.match(r"(\|\||&&|\|&|[;&|)}\n]+)\s*[^;&|\n]*", rest) or [rest]
+    return following[0].strip()[:_LONGEST]
 
 
 def _right(command: Simple, tree: _Tree) -> str:
@@ -365,7 +369,7 @@ def _right(command: Simple, tree: _Tree) -> str:
         one for one in (*first, *_join_context(command, tree)) if command.text.strip() in one
     )
     right = (one.strip() for one in candidates if not _is_still_lost(one))
-    return next(right, command.text.strip())
+    return _BEHIND.sub("", next(right, command.text.strip()))
 
 
 def _join_context(command: Simple, tree: _Tree) -> Iterator[str]:

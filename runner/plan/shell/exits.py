@@ -10,8 +10,18 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.plan.shell.flags import EMPTY, FLAG, is_equal_flag
-from runner.plan.shell.shell_nodes import Case, Function, Group, If, Loop, Script, Simple, simples
+from runner.plan.shell.flags import EMPTY, FLAG, are_equal_texts, is_equal_flag
+from runner.plan.shell.shell_nodes import (
+    Case,
+    Function,
+    Group,
+    If,
+    Loop,
+    Script,
+    Simple,
+    everything_in,
+    simples,
+)
 from runner.plan.shell.states import Said, State, exit_on_failure, final, negate, those
 from runner.plan.shell.syntax import ShellSyntaxError
 from runner.text.wording import read_number
@@ -51,7 +61,7 @@ class Steps:
 
 
 def may_end_well(script: Script, failing: Simple, options: str, steps: Steps) -> bool:
-    """Whether a script may end with 0 although this command of it ran and failed.
+    """Whether a script may end with 0 although this command of it ran and failed, or never ran.
 
     Raises ShellSyntaxError where that cannot be told: nobody is blamed for a line that is not
     understood.
@@ -60,7 +70,16 @@ def may_end_well(script: Script, failing: Simple, options: str, steps: Steps) ->
     start = State(errexit=strict, pipefail="pipefail" in options)
     steps.take(sum(1 for _ in simples(script)))
     ends = _Thought(failing, steps).script(script, {start}, guarded=False)
-    return any(end.ran and final(end) is not Said.FAILED for end in ends)
+    never = not any(end.ran for end in ends) and not _may_call(script)
+    return any((end.ran or never) and final(end) is not Said.FAILED for end in ends)
+
+
+def _may_call(script: Script) -> bool:
+    """Whether functions may be called in ways that are not followed: by `time`, a trap, `"$@"`."""
+    named = {one.name for one in everything_in(script) if isinstance(one, Function)}
+    called = [one.values for one in simples(script) if one.words] if named else []
+    words = {word for _, *rest in called for one in rest for word in re.findall(r"[\w.-]+", one)}
+    return bool(named & words) or any(first.startswith("$") for first, *_ in called)
 
 
 class _Thought:
@@ -229,13 +248,14 @@ class _Thought:
 
     def simple(self, node: Simple, state: State, *, guarded: bool) -> Iterable[State]:
         state, substituted = self.substitute(node.substituted, state)
-        if node is self.failing:
+        name = node.words[0].value if node.words else ""
+        if node is self.failing and name not in self.functions:
             yield exit_on_failure(self.fails(node, state), guarded=guarded)
             return
         if not node.words:
             yield exit_on_failure(_assign(node, state, substituted), guarded=guarded)
             return
-        name, words = node.words[0].value, tuple(word.value for word in node.words[1:])
+        words = tuple(word.value for word in node.words[1:])
         if name in self.functions and self.calls < _ROUNDS:
             self.calls += 1
             inside = self.node(self.functions[name], {state}, guarded=guarded)
@@ -250,7 +270,15 @@ class _Thought:
         """The command in question. One that a loop gives another word each time may then pass."""
         named = {name for word in node.words for name in _VARIABLE.findall(word.value)}
         again = state.ran and named & set(self.own_variables)
-        return state._replace(said=Said.EITHER if again else Said.FAILED, ran=True)
+        failed = state._replace(said=Said.EITHER if again else Said.FAILED, ran=True)
+        words = [word.value for word in node.words]
+        if words[0] == "exec":  # nothing of the shell is left behind it (POSIX, exec)
+            return failed._replace(jump="exit")
+        # bash(1), Coprocesses; setsid(1), --fork: both go on at once.
+        if words[0] == "coproc" or (words[0] == "setsid" and {"-f", "--fork"} & {*words}):
+            waits = {"-w", "--wait"} & {*words} and words[0] == "setsid"
+            return failed if waits else failed._replace(said=Said.OK, behind=words[0] == "coproc")
+        return failed
 
     def substitute(self, scripts: tuple[Script, ...], state: State) -> tuple[State, Said | None]:
         """What ran in `$(…)` before the command itself; how the last of it ended."""
@@ -275,6 +303,9 @@ def _evaluate_unknown(name: str, words: tuple[str, ...], state: State) -> Iterab
     """What a command that is not in question says."""
     if name in ("exit", "return", "break", "continue"):
         yield _jump(name, words, state)
+    elif name == "exec" and words:
+        (other,) = _evaluate_unknown(words[0], words[1:], state)
+        yield other._replace(jump="exit")
     elif name == "set":
         yield _set(words, state)._replace(said=Said.OK)
     elif name == "trap":
@@ -310,6 +341,8 @@ def _value_of(text: str, state: State) -> Said:
 def _evaluate_test(words: tuple[str, ...], state: State) -> Said:
     """`test $? -eq 0` says what was said."""
     text = " ".join(words)
+    if not re.search(r"[$`*?]", text) and (known := are_equal_texts(words)) is not None:
+        return Said.OK if known else Said.FAILED
     if _value_of(text, state) is not Said.FAILED:
         return Said.EITHER
     if EMPTY.search(text):
@@ -354,7 +387,10 @@ def _trap(words: tuple[str, ...], state: State) -> State:
     action, *conditions = words[words[:1] == ("--",) :] or ("",)
     # Several conditions may stand behind one action, `0` among them for the end (POSIX, trap); the
     # last trap that was set is the one that holds.
-    if not any(one.upper() in ("EXIT", "0") for one in conditions):
-        return state._replace(said=Said.OK)
-    good = re.search(r"\bexit\s+0\b", action)
-    return state._replace(said=Said.OK, at_exit=Said.OK if good else None)
+    good = Said.OK if re.search(r"\bexit\s+0\b", action) else None
+    named = {one.upper().removeprefix("SIG") for one in conditions}
+    if "ERR" in named:  # where a command fails that nobody asks about (bash(1), trap)
+        state = state._replace(on_error=good)
+    if named & {"EXIT", "0"}:
+        state = state._replace(at_exit=good)
+    return state._replace(said=Said.OK)

@@ -23,3 +23,17 @@ def is_equal_flag(words: tuple[str, ...], told: Collection[str]) -> bool | None:
         return None
     same = f"{match[1]}={match[3]}" in told
     return same is (match[2] not in ("!=", "-ne"))
+
+
+def are_equal_texts(words: tuple[str, ...]) -> bool | None:
+    """What `test` says of texts alone; None of a file, and of what is not read here."""
+    match [one for one in words if one not in ("]", "]]")]:
+        case [one]:
+            return bool(one)
+        case ["-n" | "-z" as way, one]:
+            return bool(one) is (way == "-n")
+        case [one, "=" | "==" | "-eq", other]:
+            return one == other
+        case [one, "!=" | "-ne", other]:
+            return one != other
+    return None

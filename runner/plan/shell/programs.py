@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
@@ -73,6 +75,10 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _PYTHON = regex(r"python[\d.]*\Z|pypy[\d.]*\Z")
 _MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrunner behave"
 _TEST_MODULES = frozenset(_MODULES.split())
+_GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
+_GIVEN_BY = regex(r"-[a-z]*c|--command|--session-command")
+_RETURNS = regex(r"-[a-z]*e[a-z]*\Z|--return\Z")
+_SPLITS = regex(r"(?:-[iv0]*S|--split-string=?)(.*)", re.DOTALL)
 _ASSIGNS = regex(r"[A-Za-z_]\w*=")
 _RUN_BY = frozenset(
     {"poetry", "uv", "pipenv", "hatch", "pdm", "rye", "conda", "micromamba", "mise"}
@@ -156,6 +162,17 @@ def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[Program,
         words = rest
         found.append(Program(_name(words[0]), tuple(words[1:])))
     return tuple(found)
+
+
+def find_line(program: Program) -> str:
+    """The line that a program gives to a shell: `su -c`, `flock FILE -c`, `script -e -c`."""
+    words = program.words
+    if program.name not in _GIVES_LINE:
+        return ""
+    # script(1) says 0 whatever ran, but with --return.
+    if program.name == "script" and not any(map(_RETURNS.match, words)):
+        return ""
+    return next((line for word, line in pairwise(words) if _GIVEN_BY.fullmatch(word)), "")
 
 
 def starts_nothing(command: Simple) -> bool:
@@ -243,6 +260,8 @@ def _name(word: str) -> str:
 def _past(words: list[str]) -> list[str] | None:
     """The words behind a program that runs another; None where it is no such program."""
     name, rest = _name(words[0]), words[1:]
+    if name == "env" and (split := _split_string(rest)):
+        return split
     if name in _STANDS_BEFORE:
         rest = _without_options(rest, _STANDS_BEFORE[name])
         if name in _TAKES_ONE_MORE:
@@ -260,6 +279,22 @@ def _past(words: list[str]) -> list[str] | None:
     if _PYTHON.match(name) and rest[:3] == ["-m", "coverage", "run"]:
         return _words_under_coverage(rest[3:])
     return None
+
+
+def _split_string(words: list[str]) -> list[str]:
+    """What `env -S 'program words'` runs (GNU coreutils and FreeBSD env(1)); else nothing."""
+    for at, word in enumerate(words):
+        match = _SPLITS.match(word)
+        if not match:
+            if not word.startswith("-") and not _ASSIGNS.match(word):
+                break
+            continue
+        text = match[1] or (words[at + 1] if at + 1 < len(words) else "")
+        try:
+            return ["env", *shlex.split(text), *words[at + (1 if match[1] else 2) :]]
+        except ValueError:
+            break
+    return []
 
 
 def _words_under_coverage(words: list[str]) -> list[str]:

@@ -31,6 +31,8 @@ class State(NamedTuple):
     """Whether it runs in the background, and nobody has waited for it."""
     at_exit: Said | None = None
     """What a trap makes of the end."""
+    on_error: Said | None = None
+    """What a trap makes of a failure that nobody asks about."""
 
 
 def final(end: State) -> Said:
@@ -46,7 +48,11 @@ def negate(state: State) -> State:
 
 def exit_on_failure(state: State, *, guarded: bool) -> State:
     """Under `set -e` the shell ends where a command fails that nobody asks about."""
-    if not state.errexit or guarded or state.jump or state.said is not Said.FAILED:
+    if guarded or state.jump or state.said is not Said.FAILED:
+        return state
+    if state.on_error:
+        return state._replace(jump="exit", said=state.on_error)
+    if not state.errexit:
         return state
     return state._replace(jump="exit")
 
