@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates import result_kinds, unawaited_claims
+    from runner.gates import result_kinds, stand_ins, unawaited_claims
     from runner.gates.base import GateContext
     from runner.model import Task
 else:
     result_kinds = lazy_module("runner.gates.result_kinds")
+    stand_ins = lazy_module("runner.gates.stand_ins")
     unawaited_claims = lazy_module("runner.gates.unawaited_claims")
 
 CHECK = "idle-claims"
@@ -108,7 +109,9 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             for line, code, why in idle_claims(change.path, content)
             if code not in known and (strict or not why.startswith(_ANY[:12]))
         ]
-    return Proved(None, (*found[:_MOST], *_by_kind(bench, strict=strict)))
+    asks = Severity.QUESTION if strict and not bench.by_person else Severity.WARNING
+    own = stand_ins.find_stand_ins(INTEGRITY, bench, asks)
+    return Proved(None, (*found[:_MOST], *_by_kind(bench, strict=strict), *own))
 
 
 def _by_kind(bench: GateContext, *, strict: bool) -> Iterator[Finding]:
