@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from runner.model import Task
 
@@ -86,6 +86,7 @@ _CONTEXT = regex(
 """Words behind which an example may be one of another world than that of a call alone."""
 _WORDS = {"true": True, "false": False, "null": None}
 _LONGEST = 2000
+_LAST_LETTER = 0x110000
 _MOST = 40
 
 
@@ -108,6 +109,49 @@ def examples_of(task: Task) -> tuple[Example, ...]:
 
 def _plain(call: str) -> str:
     return re.sub(r"\s+", "", call).replace('"', "'")
+
+
+_LOOSE = regex(
+    r"`(?P<given>[\"']?\w[^`\n/\\()\[\]{}=]* [^`\n/\\()\[\]{}=]*)`(?P<between>[^`.;:,\n]{0,60}?)"
+    r"\b(?:is|are|gives?|becomes?|returns?|yields?)\s+`(?P<wanted>[^`\n]+)`"
+)
+_DENIES = regex(
+    r"\b(?:not|never|no|without|unless|except|unlike|than|if|when|where)\b", re.IGNORECASE
+)
+_MEASURES = regex(
+    r"\b(?:\w*seconds?|ms|minutes?|hours?|days?|weeks?|months?|years?|percent"
+    r"|\w*bytes?|[km]b|\w*met(?:er|re)s?|times?)\b",
+    re.IGNORECASE,
+)
+
+
+def loose_examples(line: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Examples without a call, `` `one two three` in 9 letters is `one two…` ``: text and values.
+
+    Only of texts of more than one word, which are no code. A number with a unit may stand in a
+    test as another one, and is none of the values.
+    """
+    for match in _LOOSE.finditer(line):
+        between = match["between"]
+        if _DENIES.search(between):
+            continue
+        numbers = (
+            () if _MEASURES.search(between) else re.findall(r"(?<![\w.])\d+(?![\w.])", between)
+        )
+        texts = (match[one].strip("\"'") for one in ("given", "wanted"))
+        yield match[0].replace("`", ""), frozenset((*texts, *numbers))
+
+
+def spell_out(texts: Iterable[str]) -> frozenset[str]:
+    """Texts as they stand in code, and with their escapes as what they stand for."""
+    plain = frozenset(texts)
+    known = (re.sub(r"\\u\{?([0-9A-Fa-f]{4,6})\}?", _letter, one) for one in plain if "\\u" in one)
+    return plain.union(known)
+
+
+def _letter(match: re.Match[str]) -> str:
+    number = int(match[1], 16)
+    return chr(number) if number < _LAST_LETTER else match[0]
 
 
 # --- sentences ------------------------------------------------------------------------------

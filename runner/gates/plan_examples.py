@@ -22,10 +22,10 @@ from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates import function_heads, named_errors, plan_words, unlike_plan
+    from runner.gates import example_texts, function_heads, named_errors, plan_words, unlike_plan
     from runner.gates.base import GateContext
     from runner.gates.mutation import written_again
     from runner.gates.named_errors import NamedError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runner.text import literals
     from runner.text.literals import Source
 else:
+    example_texts = lazy_module("runner.gates.example_texts")
     function_heads = lazy_module("runner.gates.function_heads")
     named_errors = lazy_module("runner.gates.named_errors")
     plan_words = lazy_module("runner.gates.plan_words")
@@ -135,6 +136,7 @@ def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
         for one in examples(line)
         if one.name in places and not _is_waited_for_anew(bench, line, one.name)
     ]
+    asked += _loose(bench.task, places.keys())
     tests = [*_tests(bench, {one.name for one in asked})] if asked else []
     for one in asked:
         near = [test for test in tests if one.name in test.words]
@@ -146,6 +148,15 @@ def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
                 f"no test gives what the acceptance names: `{one.shown[:_SHOWN]}`",
                 "have a test ask just this, or change the example in the plan",
             )
+
+
+def _loose(task: Task, written: Collection[str]) -> Iterator[_Example]:
+    """Examples without a call, where the plan names a single function that the task wrote."""
+    text = "\n".join((task.title, *task.acceptance, task.prose))
+    names = frozenset(_NAME.findall(" ".join(_CODE.findall(text)))) & frozenset(written)
+    for line in task.acceptance if len(names) == 1 else ():
+        for shown, values in example_texts.loose_examples(line):
+            yield _Example(min(names), shown, values)
 
 
 def _is_waited_for_anew(bench: GateContext, line: str, name: str) -> bool:
@@ -200,7 +211,7 @@ def _waits(
 
 def _gives(example: _Example, test: Source) -> bool:
     """Whether a test has the values, or may count up to them."""
-    if example.values <= test.places.keys():
+    if example.values <= example_texts.spell_out(test.places):
         return True
     return bool(_COUNTING & test.words) and all(map(_SMALL.fullmatch, example.values))
 

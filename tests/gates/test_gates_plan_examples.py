@@ -269,3 +269,34 @@ def test_what_is_asked_of_a_result_may_be_asked_of_another(tmp_path):
     assert said(tmp_path, code, tests, ("`parse('b-1').bump()` is `b-2`",)) == []
     found = said(tmp_path, code, tests, ("`parse('b-1') == ('b', 1)`",))
     assert len(found) == 1
+
+
+SHORT = "def shorten(text, width):\n    return text[: width - 1] + '…' if width else ''\n"
+NINE = "`one two three` in 9 letters is `one two…`"
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "count"),
+    [
+        (NINE, "('one two three', 8, 'one two…')", 1),
+        (NINE, "('one two three', 9, 'one two…')", 0),
+        (NINE, "('one two three', 9, 'one two\\u2026')", 0),
+        (NINE, "('one two', 9, 'one two…')", 1),
+        ("`one two three` in 9 seconds is `one two…`", "('one two three', 1, 'one two…')", 0),
+        ("`one two three` is not given as `one two…`", "('a b', 1, 'a b')", 0),
+        ("`shorten` gives `None`", "('a b', 1, 'a b')", 0),
+        ("`src/my file.py` is `src/my.py`", "('a b', 1, 'a b')", 0),
+        ("of `a b c` and `width` it is `a`", "('a b', 1, 'a b')", 0),
+    ],
+)
+def test_an_example_without_a_call_is_one_too(tmp_path, line, row, count):
+    tests = f"@rows({row})\ndef test_it(text, width, wanted):\n"
+    tests += "    assert shorten(text, width) == wanted\n"
+    found = said(tmp_path, SHORT, tests, (line,), prose="Add `shorten(text, width)`.")
+    assert len([one for _, one in found if "no test gives" in one]) == count
+
+
+def test_such_an_example_of_two_functions_is_of_neither(tmp_path):
+    tests = "def test_it():\n    assert shorten('a b', 9) == widen('a')\n"
+    code = SHORT + "\n\ndef widen(text):\n    return text * 2\n"
+    assert said(tmp_path, code, tests, (NINE,), prose="Add `shorten` and `widen`.") == []
