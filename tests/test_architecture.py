@@ -35,7 +35,7 @@ DOORS = {
     "opentelemetry": ("outward/otlp_work.py",),
     "prometheus_client": ("serve/metrics.py",),
     "nats": ("outward/receivers.py",),
-    "alembic": ("team/schema_steps.py", "team/migrations/"),
+    "alembic": ("team/store_upkeep.py", "team/migrations/"),
     "dask": ("run/executors/",),
     "distributed": ("run/executors/",),
 }

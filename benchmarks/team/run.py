@@ -29,8 +29,8 @@ from runner.team.build_queue import Wanted, queue_build
 from runner.team.doorbell import Doorbell
 from runner.team.event_rows import add_lines
 from runner.team.repository_list import Registered
-from runner.team.schema_steps import go_up
 from runner.team.store_engine import find_address, make_place, open_engine
+from runner.team.store_upkeep import go_up
 from runner.team.tables import builds
 
 if TYPE_CHECKING:

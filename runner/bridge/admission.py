@@ -1,4 +1,6 @@
-"""Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
+"""What people say in an issue, and by whose word it counts.
+
+Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
 
 The text counts as it was when somebody who may push put the label on. Who may not push may edit
 it afterwards: then nothing begins before somebody who may push has the text count as it is now. Of

@@ -1,4 +1,6 @@
-"""The plan of an issue on its branch: what a person approved stands there before it is built.
+"""The plan in an issue's clone: on its branch, whose its tasks are, which commands ran before.
+
+The plan of an issue on its branch: what a person approved stands there before it is built.
 
 A run commits statuses and what tasks wrote, never a person's edit of the plan. In the clone of an
 issue nobody else saves it: without this, what is merged would lack the plan that it was built by.

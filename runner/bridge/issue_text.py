@@ -1,4 +1,6 @@
-"""A text of an issue that waits: what it would change is shown, and somebody who may push decides.
+"""The text of an issue once it was planned: a later one waits, and an epic has parts.
+
+A text of an issue that waits: what it would change is shown, and somebody who may push decides.
 
 What is planned is the text as of the label, which the issue's folder keeps.
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer import branch_adoption, decision_record, waiver
+    from runner.app.answer import decision_record, one_task_runs, waiver
 else:
     decision_record = lazy_module("runner.app.answer.decision_record")
-    branch_adoption = lazy_module("runner.app.answer.branch_adoption")
+    one_task_runs = lazy_module("runner.app.answer.one_task_runs")
     waiver = lazy_module("runner.app.answer.waiver")
 
 # --- decisions and patterns -----------------------------------------------------------
@@ -143,10 +143,10 @@ def execute_adopt(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     """Adopt the branch, and say what became of the task."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)
-    asked = branch_adoption.Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
+    asked = one_task_runs.Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
     with open_console(project, is_quiet=given.json) as (observer, asker):
-        came = branch_adoption.adopt_branch(project, asked, observer, asker)
-    lines, form = branch_adoption.adoption_lines, branch_adoption.adoption_document
+        came = one_task_runs.adopt_branch(project, asked, observer, asker)
+    lines, form = one_task_runs.adoption_lines, one_task_runs.adoption_document
     say(came, lines, form, as_json=given.json)
     return came.code
 

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer import task_planning, waiting_document
-    from runner.app.answer.task_planning import PlanningResult
+    from runner.app.answer import one_task_runs, waiting_document
+    from runner.app.answer.one_task_runs import PlanningResult
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
     from runner.app.prove import attest, find_evidence
     from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
-    task_planning = lazy_module("runner.app.answer.task_planning")
+    one_task_runs = lazy_module("runner.app.answer.one_task_runs")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
     attest = lazy_module("runner.app.prove.attest")
     find_evidence = lazy_module("runner.app.prove.find_evidence")
@@ -253,10 +253,10 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
 def execute_plan(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show the plan of a task; make it where there is none."""
     project = Project.open(Path.cwd(), environ, _planning_flags(given))
-    asked = task_planning.MakePlan(
+    asked = one_task_runs.MakePlan(
         given.id, given.again, given.reason, given.trust, given.allow_dirty
     )
-    came = task_planning.plan_task(
+    came = one_task_runs.plan_task(
         project, asked, partial(open_console, project, is_quiet=given.json)
     )
     _show_plan(came, as_json=given.json)
@@ -275,12 +275,12 @@ def _planning_flags(given: argparse.Namespace) -> dict[str, object]:
 def _show_plan(came: PlanningResult, *, as_json: bool) -> None:
     """Print the plan and how it stands."""
     if as_json:
-        print(task_planning.plan_document(came), end="")
+        print(one_task_runs.plan_document(came), end="")
     elif came.plan is None:
         print(f"{display(came.task.id)} has no plan", file=sys.stderr)
     else:
         print(waiting_document.format_plan(came.plan, came.task.id), end="")
-        print(task_planning.format_standing(came.plan, came.task.id), file=sys.stderr)
+        print(one_task_runs.format_standing(came.plan, came.task.id), file=sys.stderr)
 
 
 COMMANDS = {

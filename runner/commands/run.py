@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
     from runner.app.build import (
         beside_run,
-        branch_choice,
+        build_branch,
         outlook,
         run_reports,
-        run_summary,
         saved_file,
         task_trial,
     )
@@ -46,12 +45,11 @@ if TYPE_CHECKING:
 else:
     argparse = lazy_module("argparse")
     beside_run = lazy_module("runner.app.build.beside_run")
-    branch_choice = lazy_module("runner.app.build.branch_choice")
+    build_branch = lazy_module("runner.app.build.build_branch")
     diff_view = lazy_module("runner.report.diff_view")
     documents = lazy_module("runner.report.documents")
     outlook = lazy_module("runner.app.build.outlook")
     run_reports = lazy_module("runner.app.build.run_reports")
-    run_summary = lazy_module("runner.app.build.run_summary")
     saved_file = lazy_module("runner.app.build.saved_file")
     summary = lazy_module("runner.report.summary")
     task_trial = lazy_module("runner.app.build.task_trial")
@@ -103,7 +101,7 @@ def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
             hint="leave --branch out, or let it run",
         )
     project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
-    if branch_choice.switch_to(project, given.branch):
+    if build_branch.switch_to(project, given.branch):
         print(f"on branch {given.branch}", file=sys.stderr, flush=True)
 
 
@@ -132,7 +130,7 @@ def _once(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         done = find_nothing_to_do(project, request)
         if done is None:
             if project.settings.publish and project.settings.publish_at == "end":
-                console.say(branch_choice.build_apart(project, saved=request.saved is not None))
+                console.say(build_branch.build_apart(project, saved=request.saved is not None))
                 project = _open(given, environ, jobs=jobs)
             return _build(given, project, request, console)
         for note in project.loaded.notes:
@@ -192,7 +190,7 @@ def _build(
 def _print_summary(result: BuildResult, *, as_json: bool) -> None:
     """How the run ended, what waits for whom, and what to type next."""
     if as_json:
-        print(documents.document("run", **run_summary.facts_of(result.summary, result.usage)))
+        print(documents.document("run", **run_reports.facts_of(result.summary, result.usage)))
     else:
         print(summary.summary(result.summary), end="")
 

@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
     from runner.config import paths, settings
     from runner.config.settings import Settings
-    from runner.team import projections, retention, schema_steps, store_copy, store_engine, tables
+    from runner.team import projections, store_engine, store_upkeep, tables
     from runner.team.store_engine import Store
 else:
     paths = lazy_module("runner.config.paths")
     projections = lazy_module("runner.team.projections")
-    retention = lazy_module("runner.team.retention")
-    schema_steps = lazy_module("runner.team.schema_steps")
     settings = lazy_module("runner.config.settings")
-    store_copy = lazy_module("runner.team.store_copy")
+    store_upkeep = lazy_module("runner.team.store_upkeep")
     store_engine = lazy_module("runner.team.store_engine")
     tables = lazy_module("runner.team.tables")
 
@@ -120,7 +118,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     new = tables.REVISION
     with store_engine.new_store(address_of_store(given, environ)) as store:
-        before = schema_steps.bring_up(store)
+        before = store_upkeep.bring_up(store)
         how = f"was brought from {before} to {new}" if before else "is ready"
         how = "was there already" if before == new else how
         text = f"the store {how}: {display(store.shown)}"
@@ -129,14 +127,14 @@ def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 def _restore(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with store_engine.new_store(address_of_store(given, environ)) as store:
-        rows = store_copy.restore(store, Path(given.file))
+        rows = store_upkeep.restore(store, Path(given.file))
     text = f"{rows} rows are in {display(store.shown)}"
     return tell(given, "store", text, store=store.shown, rows=rows)
 
 
 def _back_up(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
-        rows = store_copy.back_up(store, Path(given.file))
+        rows = store_upkeep.back_up(store, Path(given.file))
     text = f"{rows} rows are in {display(given.file)}"
     return tell(given, "store", text, file=given.file, rows=rows)
 
@@ -153,7 +151,7 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         faults = list(projections.find_faults(store))
-        pruned = retention.count_pruned(store)
+        pruned = store_upkeep.count_pruned(store)
     lines = [*map(display, faults)] or [f"the store is whole: {display(store.shown)}"]
     lines += [f"{_told(pruned)}: not compared"] if pruned else []
     tell(given, "store", *lines, store=store.shown, faults=faults, pruned=pruned)
@@ -168,7 +166,7 @@ def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     seconds = seconds_of_age(given.older_than, "--older-than")
     by = store_engine.find_actor(environ)
     with open_team(given, environ) as store, patience("looking at builds that are over"):
-        gone = list(retention.prune_copies(store, seconds, by, dry_run=given.dry_run))
+        gone = list(store_upkeep.prune_copies(store, seconds, by, dry_run=given.dry_run))
     lines = [
         f"{one.id}  {one.state:<9}  {display(one.repository)}, ended {moment(one.ended)}:"
         f" {plural(one.events, 'event')}"

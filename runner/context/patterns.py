@@ -1,4 +1,6 @@
-"""Decisions that were made before, read from DECISIONS.md, and which of them a task must know.
+"""What was found out before and fits a task: decisions, and the patterns of the library.
+
+Decisions that were made before, read from DECISIONS.md, and which of them a task must know.
 
 The patterns of the library that fit a task, with their text, and how they were looked for.
 

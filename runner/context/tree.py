@@ -1,4 +1,6 @@
-"""What of a repository may be shown to an implementer, and the reading of it.
+"""The tree that an attempt starts on, and what of it may be shown to an implementer.
+
+What of a repository may be shown to an implementer, and the reading of it.
 
 Long texts made short: redacted first, so that no key is cut in two and missed.
 

@@ -1,4 +1,6 @@
-"""What each field of a task is for, in a sentence, and the words that some of them take.
+"""What can stand where the cursor is, and what each field of a task is for.
+
+What each field of a task is for, in a sentence, and the words that some of them take.
 
 What can stand where the cursor is: fields, statuses, ids, paths, commands, patterns.
 """

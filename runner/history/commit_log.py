@@ -1,4 +1,6 @@
-"""What the commits of a branch tell: whose each one is, and which files it changed.
+"""What the commits of a branch tell, and the bytes that they recorded.
+
+What the commits of a branch tell: whose each one is, and which files it changed.
 
 The recorded, accepted bytes of what landed before: to land again without an implementer.
 """
@@ -15,10 +17,10 @@ from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.repo.projects import is_own
 from runner.repo.trailers import parse_checked, parse_message
+from runner.run.evaluate import diff_of
 from runner.run.landing.lander import changes_between
 from runner.run.landing.record_commit import SUBJECT as RECORD
-from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
-from runner.run.reviewer import diff_of
+from runner.run.older_text import CHECKPOINT, RESTORES, UNDOES
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

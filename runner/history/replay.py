@@ -13,7 +13,7 @@ from runner.model import Status
 from runner.repo.projects import name_project
 from runner.repo.trailers import PROJECT, build_message
 from runner.run.landing.lander import changes_between
-from runner.run.reverts import CHECKPOINT, RESTORES, UNDOES
+from runner.run.older_text import CHECKPOINT, RESTORES, UNDOES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -24,9 +24,9 @@ from runner.run.dependents import find_reached
 from runner.run.landing.drafts import let_go
 from runner.run.landing.git_locks import bring_index, move_branch
 from runner.run.landing.lander import changes_between
+from runner.run.older_text import UNDOES
 from runner.run.regressions.regression import give_back, is_held, victims
-from runner.run.reverts import UNDOES
-from runner.writes import landing
+from runner.writes import safe_io
 from runner.writes.safe_io import sweep_beneath
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Back:
 def require_free(repository: Repository, back: Back) -> None:
     """Raise RunnerError (exit 6, with the list) where unsaved work is in the way."""
     converts = repository.configuration().is_true("core.autocrlf")
-    blocked = landing.in_the_way(repository.root, back.changes, converts=converts)
+    blocked = safe_io.in_the_way(repository.root, back.changes, converts=converts)
     if blocked:
         raise RunnerError(
             "your own unsaved changes are in the way; nothing was done",
@@ -141,7 +141,7 @@ def finish(lander: Lander, moving: Record) -> bool:
     for change in changes:
         sweep_beneath(lander.root, change.path)
     converts = repository.configuration().is_true("core.autocrlf")
-    late = {change.path for change in landing.place(lander.root, changes, converts=converts)}
+    late = {change.path for change in safe_io.place(lander.root, changes, converts=converts)}
     ours = [change.path for change in changes if change.path not in late]
     bring_index(repository, ours, event.parent, event.commit)
     _say(lander, moving, event)

@@ -1,4 +1,6 @@
-"""Which file refers to which, the other way round: who imports this, asked for one path.
+"""Who reaches a file: imports read the other way round, and followed to their ends.
+
+Which file refers to which, the other way round: who imports this, asked for one path.
 
 Kept in a store under the git tree it was read from, so that a question reads what has changed
 since and nothing else. A file is kept by what it refers to (keys of `runner.languages`), not by

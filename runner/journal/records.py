@@ -1,4 +1,6 @@
-"""One record as one line of JSON, and back.
+"""Records of the journal: one line of JSON each, and the reading of them all.
+
+One record as one line of JSON, and back.
 
 `v` is first and `crc` last: the CRC-32 (hex) of all the line's bytes before `,"crc"`.
 

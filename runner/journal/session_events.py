@@ -1,4 +1,6 @@
-"""Events of an implementer's session: its plan, and the tools that it calls.
+"""Events beside the course of tasks: sessions, drafts, the tree as a whole, what runs leave.
+
+Events of an implementer's session: its plan, and the tools that it calls.
 
 Events about drafts of a plan: sections that were written from a wish, and wait.
 

@@ -1,4 +1,6 @@
-"""How far each receiver was told of each journal: one small file in the user's state folder.
+"""Delivering events: behind a cursor that is on disk, each receiver in a thread of its own.
+
+How far each receiver was told of each journal: one small file in the user's state folder.
 
 SQLite with full synchronisation: a cursor that was moved is moved after a power cut, too. One
 process tells one receiver of one source; the lock is flock(2), and goes with its process.

@@ -1,4 +1,6 @@
-"""Signed webhooks: a POST an event, with the headers of the Standard Webhooks specification.
+"""The receivers there are: signed webhooks, and NATS JetStream.
+
+Signed webhooks: a POST an event, with the headers of the Standard Webhooks specification.
 
 `webhook-signature: v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`
 (standard-webhooks.com, "Signature scheme"): a receiver refuses what is old or has another key.

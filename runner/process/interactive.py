@@ -1,4 +1,6 @@
-"""A command that stays and is spoken with, line by line, in its sandbox, until it is closed.
+"""Processes that stay and are spoken with, line by line, until they are closed.
+
+A command that stays and is spoken with, line by line, in its sandbox, until it is closed.
 
 A child of ours that stays: a line is asked, a line is answered, until it is closed.
 

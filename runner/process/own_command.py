@@ -1,4 +1,6 @@
-"""Commands of this very program, each in a process of its own, with our own rights.
+"""Commands that are no task's: of this very program, and a person's own that says a secret.
+
+Commands of this very program, each in a process of its own, with our own rights.
 
 A person's own command that says a secret: its output is never kept, shown or written.
 """

@@ -12,13 +12,13 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.run.assignment import start_of
-from runner.run.exit_codes import codes_of
 from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.outcomes import Came
 from runner.run.regressions.regression import find_approved_groups, victims_of
 from runner.run.review_queue import Waiting, release
+from runner.run.selection import codes_of
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
     from runner.run.assignment import Assignment
-    from runner.run.background_scans import Scans
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.status_writer import StatusWriter
     from runner.run.limits.deadlines import Deadline
+    from runner.run.outcome_recorder import Scans
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
     from runner.run.regressions import group_build

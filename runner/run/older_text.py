@@ -1,9 +1,13 @@
-"""Whether a status in the plan's file is a person's request, or no more than an older text.
+"""What speaks of what was built before: an older text of the plan, and commits that took work back.
+
+Whether a status in the plan's file is a person's request, or no more than an older text.
 
 Between two record commits the committed plan lags behind what has landed. Whatever puts its text
 back (git stash, checkout, reset, rebase, a merge, an editor's undo) asks for nothing by it: a
 status that equals the committed one is no request, unless a commit since then moved it there: a
 person's, or the record that another clone made.
+
+Tasks that a later commit took back: `Undoes:` trailers tell it to every clone.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.git import text
+from runner.repo.projects import is_unnamed, make_own_test
+from runner.repo.trailers import parse_message
 from runner.run.landing.record_commit import SUBJECT
 
 if TYPE_CHECKING:
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.repo.read import Repository
+
+# --- an older text --------------------------------------------------------------------
+
 
 _MOST_VERSIONS = 200
 """Versions of the plan that are looked at; a range with more is seen from its newest end."""
@@ -165,3 +174,41 @@ def make_take_back_test(
 
     tasks = tuple(tasks)
     return find_gone
+
+
+# --- taken back -----------------------------------------------------------------------
+
+
+UNDOES = "Undoes"
+"""`Undoes: TASK-009`: the code of this task is gone with this commit."""
+RESTORES = "Restores"
+"""`Restores: TASK-005`: this commit brought back what was there when that task had landed."""
+CHECKPOINT = "Checkpoint"
+"""The commit whose bytes a restoring one has."""
+
+
+def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, ...]]:
+    """For each task the commits that took it back, as far as `head` reaches them."""
+    out = repository.git.run(
+        *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%H%n%B"),
+        *("--fixed-strings", f"--grep={UNDOES}: ", "--end-of-options", head, "--"),
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    entries = out.split(b"\0")
+    unnamed = (text(one.partition(b"\n")[0]) for one in entries if one and is_unnamed(one))
+    is_own = make_own_test(repository.git, repository.prefix, unnamed)
+    for entry in map(text, entries):
+        commit, _, message = entry.partition("\n")
+        said = parse_message(message).trailers
+        # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
+        for line in said.get(UNDOES, ()) if is_own(commit, said) else ():
+            task = line.split(" ")[0]
+            found[task] = (*found.get(task, ()), commit)
+    return found
+
+
+def is_undone(
+    repository: Repository, told: Mapping[str, tuple[str, ...]], task: str, commit: str
+) -> bool:
+    """Whether a landing of a task was taken back later: by a commit that descends from it."""
+    return any(repository.is_ancestor(commit, later) for later in told.get(task, ()))

@@ -1,29 +1,33 @@
-"""What the journal and the write log are told of an outcome, and where its work is kept."""
+"""What the journal and the write log are told of an outcome, and where its work is kept.
+
+Static analysis that runs behind the tasks: its findings are kept when they come.
+"""
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Usage
 from runner.repo.refs import drop_drafts
-from runner.run.landing import (
-    drafts,
-)
+from runner.run.landing import drafts
 from runner.run.landing.status_writer import why_unproven
 from runner.writes.log import Fate
 from runner.writes.log import Review as Approval
+from runner.writes.sast import record_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from runner.journal.task_state import Held
     from runner.model import Decision, Digest, Finding, Outcome, Task
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.writes.log import WriteLog
+    from runner.writes.sast import SastScan
     from runner.writes.staging import Staging
 
 
@@ -236,3 +240,41 @@ class OutcomeRecorder:
             self._tried.add(task.id)  # perhaps by a run before this one
         open_still = (one for one in known.findings if one not in outcome.findings)
         return branch, (*outcome.findings, *(open_still if branch else ()))
+
+
+# --- scans behind the tasks -----------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Scans:
+    """The scans of one run, by task and attempt."""
+
+    root: Path
+    _open: dict[tuple[str, int], SastScan] = field(default_factory=dict)
+    _counts: dict[str, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    """Of each task the newest attempt whose scan has ended, and its findings by severity."""
+
+    def add(self, task: str, attempt: int, scan: SastScan) -> None:
+        """A scan that has begun; one of no files says nothing."""
+        if scan.pending:
+            self._open[task, attempt] = scan
+
+    def collect(self, *, wait: bool = False) -> None:
+        """Write down what has come; with `wait`, all of it: a run does not end before its scans."""
+        for (task, attempt), scan in tuple(self._open.items()):
+            if not wait and not scan.is_ready():
+                continue
+            del self._open[task, attempt]
+            report = scan.result()
+            record_findings(self.root, report, task=task, attempt=attempt)
+            # Scans end in any order, and an older attempt's must not count over a newer one's.
+            if attempt >= self._counts.get(task, (0, {}))[0]:
+                self._counts[task] = attempt, report.counts
+
+    def find_counts(self, task: str) -> dict[str, int] | Literal["pending"] | None:
+        """Findings and notes of a task by severity; `pending`, or None where nothing is scanned."""
+        self.collect()
+        if any(open_task == task for open_task, _ in self._open):
+            return "pending"
+        known = self._counts.get(task)
+        return None if known is None else known[1]

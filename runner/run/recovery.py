@@ -19,12 +19,11 @@ from runner.run.landing import (
 )
 from runner.run.landing.lander import complete_landing
 from runner.run.limits.failure_policy import find_own_failure
-from runner.run.older_text import OlderText, make_take_back_test
+from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import prove_what_they_say
 from runner.run.reconcile import Facts, Landed, Rewritten, behind, own_readings
-from runner.run.reverts import find_reverts, is_undone
 from runner.run.review import after_refusal, is_open, refusals, rejection
-from runner.writes.landing import in_the_way
+from runner.writes.safe_io import in_the_way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -1,16 +1,21 @@
-"""Which tasks a run is about, from the ids a person named."""
+"""Which tasks a run is about, from the ids a person named.
+
+What a run's exit says, from what every selected task came to.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.errors import RunnerError
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.model import Reason, Status
 from runner.text.wording import did_you_mean, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from runner.journal.state import RunState
     from runner.plan.graph import TaskGraph
 
 
@@ -81,3 +86,31 @@ def _bare(id_: str) -> str:
 
 def _number(id_: str) -> int:
     return read_number("".join(letter for letter in id_ if letter.isdigit()))
+
+
+# --- exit codes -----------------------------------------------------------------------
+
+
+def codes_of(
+    selected: Iterable[str],
+    state: RunState,
+    outdated: Iterable[str],
+    *,
+    only_planned: bool,
+) -> tuple[set[ExitCode], list[str]]:
+    """The exit codes that hold, and the tasks that are PENDING still, sorted."""
+    codes: set[ExitCode] = set()
+    waiting = []
+    for id_ in selected:
+        known = state.task(id_)
+        match known.status:
+            case Status.BLOCKED if known.reason is Reason.CHECKS:
+                codes.add(ExitCode.FAILED)
+            case Status.BLOCKED if known.reason in (Reason.STUCK, Reason.BUDGET):
+                codes.add(ExitCode.STOPPED)
+            case Status.BLOCKED | Status.STALE:
+                codes.add(ExitCode.PERSON)
+            case Status.PENDING if not (only_planned and known.planned and known.planned.approved):
+                waiting.append(id_)
+    codes |= {ExitCode.CONFLICT} if set(waiting) & set(outdated) else set()
+    return codes, sorted(waiting)

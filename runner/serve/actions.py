@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.app.answer import answers, held_edit
 from runner.app.answer.answer_types import Answered, Approve, Became, Reject
 from runner.app.answer.attempts import cancel, retry, stop_run
-from runner.app.answer.shown_digest import require_shown, take_turn
+from runner.app.answer.waiting_document import require_shown, take_turn
 from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText, save_plan_text
@@ -19,7 +19,7 @@ from runner.mcp_server.calls import Call, Caller
 from runner.mcp_server.tools import TOOLS, ArgumentError
 from runner.process.own_command import OwnCommand
 from runner.run.selection import find_id
-from runner.serve.given import Given, Said
+from runner.serve.access import Given, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable

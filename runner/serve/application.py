@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from runner.serve import actions, team_access, team_site
-    from runner.serve.access import Access
+    from runner.serve.access import Access, Given, Said
     from runner.serve.builds import Build
-    from runner.serve.given import Given, Said
     from runner.serve.metrics import Metrics
     from runner.serve.team_access import TeamAccess
     from runner.serve.team_board import TeamDesk

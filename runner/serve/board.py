@@ -15,7 +15,7 @@ from runner.model import Status
 from runner.repo.read import Repository
 from runner.report.cost import dollars
 from runner.report.status_line import Work, seconds_left
-from runner.serve.graph_picture import SIGNS, TONES, draw_graph, find_critical_path
+from runner.serve.drawings import SIGNS, TONES, draw_graph, find_critical_path
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.app.answer.review_order import assess, find_contract_documents, in_order
-from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import (
     DRAFT,
     PLAN,
@@ -15,7 +14,7 @@ from runner.app.answer.waiting import (
     list_built_changes,
     list_waiting,
 )
-from runner.app.answer.waiting_document import list_words
+from runner.app.answer.waiting_document import digest_shown, list_words
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
@@ -31,8 +30,7 @@ from runner.model import digest_of
 from runner.repo.read import Repository
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
-from runner.serve.graph_picture import SIGNS, TONES
-from runner.serve.side_by_side import diff_file
+from runner.serve.drawings import SIGNS, TONES, diff_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Finding, Proof
     from runner.project import Project
     from runner.serve.builds import Build
-    from runner.serve.side_by_side import FileDiff
+    from runner.serve.drawings import FileDiff
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 

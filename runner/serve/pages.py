@@ -20,9 +20,9 @@ from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
 from runner.app.write.plan_save import EditableText
 from runner.errors import ExitCode, RunnerError
+from runner.serve.access import Given
 from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
 from runner.serve.builds import Build, NoBuildError
-from runner.serve.given import Given
 from runner.serve.inspection import inspect_item, inspect_task, list_queue
 from runner.text.display import display
 from runner.text.wording import moment, short
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from runner.serve.access import Said
     from runner.serve.board import Board
     from runner.serve.builds import Builds
-    from runner.serve.given import Said
 
 HERE = Path(__file__).parent
 _LOG_PAGE = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
-from runner.serve.given import Given, Said
+from runner.serve.access import Given, Said
 from runner.team import people
 from runner.team.build_queue import (
     Asked,

@@ -15,8 +15,7 @@ from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecord
 from runner.model import Status
 from runner.secrets.redact import redact
 from runner.serve.board import ROUTINE, EventRow, format_seconds
-from runner.serve.graph_picture import SIGNS, TONES
-from runner.serve.side_by_side import FileDiff, diff_file
+from runner.serve.drawings import SIGNS, TONES, FileDiff, diff_file
 from runner.team.build_queue import find_build, has_asked, list_builds, look_into
 from runner.team.build_state import ENDS, PENDING
 from runner.team.doorbell import BUILDS, NEWS, Doorbell

@@ -15,8 +15,8 @@ from starlette.routing import Route
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
+from runner.serve.access import Given
 from runner.serve.api import read_bounded
-from runner.serve.given import Given
 from runner.serve.openapi import team_document
 from runner.serve.team_access import Member
 from runner.serve.team_actions import BUILD_ACTS, PEOPLE_ACTS, enqueue

@@ -12,8 +12,8 @@ from runner import effects
 from runner.app.answer import answers
 from runner.app.answer.answer_types import Approve, Reject
 from runner.app.answer.attempts import retry
-from runner.app.answer.shown_digest import require_shown
 from runner.app.answer.waiting import list_waiting
+from runner.app.answer.waiting_document import require_shown
 from runner.app.draft.draft_answers import approve_draft
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError

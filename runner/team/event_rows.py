@@ -131,7 +131,7 @@ def find_last_seq(connection: Connection, journal: str) -> int:
 
 
 def is_copied(store: Store, build: str, journal: bytes) -> bool:
-    """Whether the store has a journal to its last line, or had it and let it go (`retention`)."""
+    """Whether the store has a journal to its last line, or let it go (`store_upkeep`)."""
     lines = journal.splitlines(keepends=True)
     if not lines:
         return True

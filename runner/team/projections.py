@@ -21,7 +21,7 @@ from runner.team.event_rows import (
     read_lines,
     write_tasks,
 )
-from runner.team.retention import is_pruned
+from runner.team.store_upkeep import is_pruned
 from runner.team.tables import RUNNING, answers, builds, events, tasks
 from runner.team.team_budget import find_wrong_sums
 
@@ -42,7 +42,7 @@ class Rebuilt:
     unreached: tuple[tuple[str, str], ...]
     """Builds of which a journal could not be read, with where it is; their copies were kept."""
     pruned: int
-    """Builds of which the copies went (`retention`): they are left so."""
+    """Builds of which the copies went (`store_upkeep`): they are left so."""
 
 
 def rebuild(store: Store) -> Rebuilt:

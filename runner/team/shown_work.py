@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from runner.app.answer.review_order import assess, find_contract_documents
-from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
-from runner.app.answer.waiting_document import list_words
+from runner.app.answer.waiting_document import digest_shown, list_words
 from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change
 from runner.repo.read import Repository

@@ -1,4 +1,8 @@
-"""WRITE_LOG.jsonl: every approved write, and what became of it (format: the runner's README).
+"""What is appended: files of JSON lines, and WRITE_LOG.jsonl, the log of approved writes.
+
+A file of JSON lines that several writers append to and a crash can tear only at its end.
+
+WRITE_LOG.jsonl: every approved write, and what became of it (format: the runner's README).
 
 Records are joined on task and attempt: one line a write at its approval, then one line a task
 and attempt with the outcome.
@@ -6,18 +10,126 @@ and attempt with the outcome.
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
-from runner.writes.json_lines import append_lines, read_lines
+from runner.writes.safe_io import explain_errors, open_beneath, read_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from runner.model import Change
+
+# --- lines ----------------------------------------------------------------------------
+
+
+VERSION = 1
+_BLOCK = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a file of JSON lines holds; `damaged` are the numbers of lines that are none."""
+
+    records: tuple[Mapping[str, object], ...]
+    damaged: tuple[int, ...] = ()
+
+
+def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]]) -> None:
+    """Append records durably, each a line, all in one write under the file's lock.
+
+    A torn last line is cut first. When the disk refuses, nothing of these records is left and
+    RunnerError is raised.
+    """
+    if not records:
+        return
+    text = "".join(_line(record) for record in records).encode()
+    # With O_APPEND the kernel finds the end anew for every write (open(2)), wherever another
+    # process has it by then. The lock is for what it does not do: to look for a torn end and cut
+    # it.
+    descriptor = open_beneath(root, path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _append_whole(descriptor, text, path)
+    finally:
+        os.close(descriptor)
+
+
+def read_lines(root: Path, path: str) -> Lines:
+    """All whole records of a file, in order; none where there is no file."""
+    content = read_beneath(root, path) or b""
+    records: list[Mapping[str, object]] = []
+    damaged: list[int] = []
+    # A line is never cut by one of its own letters: bytes are split at CR and LF alone, and JSON
+    # writes both as escapes within a text (RFC 8259, 7).
+    for number, line in enumerate(content.splitlines(keepends=True), start=1):
+        record = _record(line)
+        if record is not None:
+            records.append(record)
+        elif line.endswith(b"\n") and line.strip():  # otherwise a torn end: the next append cuts it
+            damaged.append(number)
+    return Lines(tuple(records), tuple(damaged))
+
+
+# --- details --------------------------------------------------------------------------
+
+
+def _line(record: Mapping[str, object]) -> str:
+    return json.dumps({"v": VERSION, **record}, separators=(",", ":")) + "\n"
+
+
+def _record(line: bytes) -> Mapping[str, object] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _append_whole(descriptor: int, text: bytes, path: str) -> None:
+    """Append, or put the file back to the length it had."""
+    with explain_errors(path):
+        end = _cut_torn_end(descriptor, path)
+        try:
+            effects.append(descriptor, text, path)
+            effects.fsync(descriptor, path)
+        except OSError:
+            os.ftruncate(descriptor, end)
+            raise
+
+
+def _cut_torn_end(descriptor: int, path: str) -> int:
+    """End the file with a newline: a torn last line is cut, a whole one is closed; its length."""
+    size = os.fstat(descriptor).st_size
+    end = _after_last_newline(descriptor, size)
+    if end == size:
+        return size
+    if _record(os.pread(descriptor, size - end, end)) is not None:
+        effects.append(descriptor, b"\n", path)  # a person's editor saved without it
+        return size + 1
+    effects.step("truncate", path)
+    os.ftruncate(descriptor, end)
+    return end
+
+
+def _after_last_newline(descriptor: int, size: int) -> int:
+    while size > 0:
+        start = max(0, size - _BLOCK)
+        found = os.pread(descriptor, size - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        size = start
+    return 0
+
+
+# --- the log --------------------------------------------------------------------------
+
 
 WRITE_LOG = "artifacts/build/WRITE_LOG.jsonl"
 

@@ -16,7 +16,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.writes.compile_check import language_of
-from runner.writes.json_lines import append_lines, read_lines
+from runner.writes.log import append_lines, read_lines
 from runner.writes.sast_report import (
     Issue,
     SastFinding,

@@ -10,7 +10,7 @@ from commands_build import a_ground, began, blocked, done
 from runner.app.inspect.view import View
 from runner.commands.catalogue import BY_NAME
 from runner.impact.reasons import Proven
-from runner.run.regressions.reached_contracts import past_of
+from runner.run.regressions.proof_reuse import past_of
 
 PLAN = """\
 # Shop

@@ -1,7 +1,7 @@
 import pytest
 
 from runner.model import Coverage, Proof, Verdict
-from runner.run.proof.differences import Difference, differences
+from runner.run.proof.inspection import Difference, differences
 
 
 def proof(id_="TC-001", verdict=Verdict.PASS, code=0, **counts):

@@ -8,8 +8,8 @@ import pytest
 from site_plans import GREET, NOTE, journal
 
 from runner import effects
-from runner.app.answer.shown_digest import digest_shown
 from runner.app.answer.waiting import list_waiting
+from runner.app.answer.waiting_document import digest_shown
 from runner.repo.read import Repository
 from runner.serve.actions import Given, approve_item, reject_item, retry_task, save_plan
 from runner.serve.builds import Build

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.team.schema_steps import go_up
 from runner.team.store_engine import find_address, make_place, open_engine
+from runner.team.store_upkeep import go_up
 
 _numbers = itertools.count(1)
 

@@ -11,7 +11,7 @@ from runner import effects
 from runner.team.build_queue import cancel_build, look_into, retry_build
 from runner.team.event_rows import find_last_seq, list_journals, note_event
 from runner.team.projections import find_faults, rebuild
-from runner.team.retention import count_pruned, prune_copies
+from runner.team.store_upkeep import count_pruned, prune_copies
 
 DAY = 86_400.0
 

@@ -23,8 +23,6 @@ from runner.team.event_rows import (
     read_lines,
 )
 from runner.team.projections import find_faults, rebuild
-from runner.team.schema_steps import NOTHING, go_down, go_up
-from runner.team.store_copy import back_up, restore
 from runner.team.store_engine import (
     StoreAwayError,
     clock,
@@ -35,6 +33,7 @@ from runner.team.store_engine import (
     open_store,
     read_revision,
 )
+from runner.team.store_upkeep import NOTHING, back_up, go_down, go_up, restore
 from runner.team.tables import REVISION, builds, events, metadata, repositories
 
 ADA = "ada:geheim"

@@ -16,8 +16,8 @@ from runner.team.budget_share import Bound, Share
 from runner.team.build_claim import claim_build, finish_build, hand_back
 from runner.team.build_queue import find_build
 from runner.team.projections import find_faults
-from runner.team.schema_steps import go_down, go_up
 from runner.team.store_engine import read_revision
+from runner.team.store_upkeep import go_down, go_up
 from runner.team.team_budget import describe_bounds, measure_team, read_share, set_bound
 
 

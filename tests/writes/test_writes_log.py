@@ -13,8 +13,7 @@ from writes_builders import a_change, put
 
 from runner.errors import RunnerError
 from runner.model import digest_of
-from runner.writes.json_lines import append_lines, read_lines
-from runner.writes.log import WRITE_LOG, Fate, Review, WriteLog
+from runner.writes.log import WRITE_LOG, Fate, Review, WriteLog, append_lines, read_lines
 from runner.writes.sast import SAST_FINDINGS, load_findings
 
 
@@ -96,7 +95,7 @@ def test_a_record_of_any_shape_is_read(tmp_path):
 def test_four_processes_that_write_at_once_lose_nothing(tmp_path):
     program = (
         "import sys; from pathlib import Path\n"
-        "from runner.writes.json_lines import append_lines\n"
+        "from runner.writes.log import append_lines\n"
         "for n in range(50):\n"
         "    append_lines(Path(sys.argv[1]), 'a/log', [{'who': sys.argv[2], 'n': n}] * 2)\n"
     )

@@ -7,7 +7,7 @@ import pytest
 
 from runner import effects
 from runner.model import Action, Change, digest_of
-from runner.writes.landing import place
+from runner.writes.safe_io import place
 
 MANY = 300
 

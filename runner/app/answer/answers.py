@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner.app.answer import waiting
-from runner.app.answer.answer_journal import open_journal
 from runner.app.answer.answer_types import Answered, Approved, Became, HeldChange
-from runner.app.answer.between_runs import answer_at_once
-from runner.app.answer.shown_digest import require_unmoved
+from runner.app.answer.between_runs import answer_at_once, open_journal
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,
@@ -21,6 +19,7 @@ from runner.app.answer.waiting import (
     list_waiting,
     require_reusable,
 )
+from runner.app.answer.waiting_document import require_unmoved
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.requirements import NEEDS_ROOT, needs_root
 from runner.journal.events import (

@@ -1,4 +1,7 @@
-"""A person's word between runs: what the file says is taken in before it, and written after it."""
+"""A person's word between runs: what the file says is taken in before it, and written after it.
+
+The journal as it is opened to write down what a person said, and from where they said it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from runner.model import Status
 from runner.project import BUILD
 from runner.run import recovery
 from runner.run.journal_writer import JournalWriter
+from runner.run.landing.lease_standing import person_name
 from runner.run.landing.status_writer import StatusWriter, format_note
 
 if TYPE_CHECKING:
@@ -83,3 +87,18 @@ def _open_journal(project: Project) -> Iterator[Journal]:
         Journal.open(project.journal_path, run=effects.new_id()) as journal,
     ):
         yield journal
+
+
+# --- the journal ----------------------------------------------------------------------
+
+
+def open_journal(project: Project, via: str = "") -> Journal:
+    """The journal, to write answers down that came this way; empty from a terminal.
+
+    Records tell it as producer: `runner/2.1 via page by ada`, the person on this machine where
+    `via` names nobody.
+    """
+    said = via or "terminal"
+    if " by " not in said:
+        said += f" by {person_name(project.environ)}"
+    return Journal.open(project.journal_path, via=said)

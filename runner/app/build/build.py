@@ -22,7 +22,7 @@ from runner.repo.head import UNPUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.build import build_run, outlook, saved_file, session_lease
+    from runner.app.build import build_branch, build_run, outlook, saved_file
     from runner.app.build.types import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
@@ -33,7 +33,7 @@ else:
     build_run = lazy_module("runner.app.build.build_run")
     outlook = lazy_module("runner.app.build.outlook")
     saved_file = lazy_module("runner.app.build.saved_file")
-    session_lease = lazy_module("runner.app.build.session_lease")
+    build_branch = lazy_module("runner.app.build.build_branch")
     validation = lazy_module("runner.app.inspect.validation")
     waivers = lazy_module("runner.run.waivers")
 
@@ -53,7 +53,7 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     known = find_verification(project, state, project.head().commit or "")
     found = find_unverified_tasks(project, tasks, state)
     notes = (known.said, format_unverified(found) if found else "")
-    left = session_lease.give_back_left(project) if project.settings.publish else ""
+    left = build_branch.give_back_left(project) if project.settings.publish else ""
     return NothingToDo(known.code, len(tasks), tuple(filter(None, (*notes, left))))
 
 

@@ -11,7 +11,7 @@ import gc
 from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
-from runner.app.build.run_summary import facts_of, summary_of
+from runner.app.build.run_reports import facts_of, summary_of
 from runner.app.build.session import Session
 from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
 from runner.app.build.types import BuildResult

@@ -28,7 +28,6 @@ from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.manifest import Manifest
 from runner.report.task_report import ReportsDocument
 from runner.run import crash_cleanup, recovery
-from runner.run.background_scans import Scans
 from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
@@ -36,6 +35,7 @@ from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import LastRecord, follow, record
+from runner.run.outcome_recorder import Scans
 from runner.text.wording import plural
 from runner.writes.log import WriteLog
 from runner.writes.staging import Staging
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from runner.app.build import session_lease
+    from runner.app.build import build_branch
     from runner.errors import ExitCode
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import Listener
     from runner.run.landing.branch_lease import BranchLease
 else:
-    session_lease = lazy_module("runner.app.build.session_lease")
+    build_branch = lazy_module("runner.app.build.build_branch")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -126,14 +126,14 @@ class Session:
         What a crash left in the remote alone comes here first: the rest is as for any crash.
         """
         if self.project.settings.publish:
-            lease = session_lease.open_session_lease(self.project, self.repository, self.ledger.run)
+            lease = build_branch.open_session_lease(self.project, self.repository, self.ledger.run)
             lease.doing = plural(len(self.tasks), "task")
             self.lease = self._stack.enter_context(lease)
-            session_lease.begin_under(lease, self.repository, self.ledger)
+            build_branch.begin_under(lease, self.repository, self.ledger)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
         """Whether the branch is still ours to build, said where it is not."""
-        return session_lease.confirm(self.lease, self.ledger, say) if self.lease else frozenset()
+        return build_branch.confirm(self.lease, self.ledger, say) if self.lease else frozenset()
 
     def _listen(self) -> None:
         crash_cleanup.sweep(self.project.root, self.own_documents)

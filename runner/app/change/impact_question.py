@@ -22,7 +22,7 @@ from runner.project import Project
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report.documents import document
-from runner.run.regressions.reached_contracts import find_reached_contracts, past_of, with_contracts
+from runner.run.regressions.proof_reuse import find_reached_contracts, past_of, with_contracts
 from runner.run.selection import find_id
 from runner.text.display import display
 from runner.text.wording import plural

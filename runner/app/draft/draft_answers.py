@@ -11,7 +11,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.answer.answer_journal import open_journal
+from runner.app.answer.between_runs import open_journal
 from runner.app.draft.draft_checks import Target, check_sections, find_errors
 from runner.app.draft.draft_prompt import Wish
 from runner.app.draft.drafted_imports import redraft_import

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.gate.pull_request import PullRequest, find_changes, open_pull_request
-from runner.app.gate.select_tests import name_all, select
-from runner.app.gate.test_map import FILE, keep_in, load_map, make_map, write_map
+from runner.app.gate.select_tests import (
+    FILE,
+    keep_in,
+    load_map,
+    make_map,
+    name_all,
+    select,
+    write_map,
+)
 from runner.app.gate.test_suite import (
     TESTS,
     load_suite,
@@ -29,7 +36,7 @@ from runner.impact.traces import Observations
 from runner.lazy_dataclass import dataclass
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.merge import MergeResult
-from runner.run.regressions.reached_contracts import past_of
+from runner.run.regressions.proof_reuse import past_of
 from runner.text.wording import plural
 
 if TYPE_CHECKING:

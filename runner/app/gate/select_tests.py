@@ -1,21 +1,47 @@
-"""Whose tests a pull request may break: pure, from its changes and what is known of the tests."""
+"""Which tests a gate runs: those of a plan that a change affects, or of a map without one.
+
+Whose tests a pull request may break: pure, from its changes and what is known of the tests.
+
+What the tests of a base were seen to run, kept in a file that a cache or artifact carries.
+
+A map is believed where its commit lies on the base branch's own line (its first parents), and the
+file did not come with the pull request. Every row names the bytes that ran, so a row about other
+bytes than those at hand is worth no more than an import.
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from runner import __version__, effects
 from runner.app.change.impact_question import evaluate_impact
+from runner.app.gate.test_suite import TESTS
+from runner.errors import RunnerError
+from runner.gates.coverage.lines import make_observed_rows
 from runner.impact.answer import Affected, Answer, Kind, Why, Width
+from runner.impact.traces import Observations
+from runner.lazy_dataclass import dataclass
+from runner.model import Observed
 from runner.plan.document import read_plan
+from runner.repo.git import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from runner.app.gate.pull_request import PullRequest
     from runner.app.gate.test_suite import TestSuite
+    from runner.app.prove.prove_tree import Reproven
     from runner.config.settings import Settings
     from runner.impact.change import Changed
     from runner.impact.inputs import Knowledge
+    from runner.impact.store import Store
+    from runner.project import Project
+    from runner.repo.read import Repository
+
+# --- with a plan ----------------------------------------------------------------------
 
 
 def select(
@@ -94,3 +120,132 @@ def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
 def name_all(selected: Iterable[Affected]) -> frozenset[tuple[str, str]]:
     """Task and contract of each."""
     return frozenset((one.task, id_) for one in selected for id_ in one.contracts)
+
+
+# --- without one ----------------------------------------------------------------------
+
+
+FILE = "gate-map.json"
+_FORMAT = 1
+_LARGEST = 256 << 20
+"""Bytes of a map that is read."""
+_FIRST_PARENTS = 10_000
+"""Commits of the base's own line in which a map's commit is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestMap:
+    """What every file of tests ran on one commit of the base."""
+
+    __test__ = False
+
+    commit: str
+    seconds: float
+    """How long all tests together took there."""
+    files: Mapping[str, tuple[Observed, ...]] = field(default_factory=dict)
+
+
+def make_map(
+    commit: str,
+    seconds: float,
+    ran: Iterable[Reproven],
+    content: Callable[[str], bytes | None],
+) -> TestMap:
+    """Of runs of one file of tests each: so what a fixture or another process ran is that file's.
+
+    A file whose tests did not pass stopped somewhere, so it is left out: imports answer for it.
+    """
+    rows = {
+        one.contract: make_observed_rows(one.contract, one.observed, content)
+        for one in ran
+        if one.observed and not one.failed
+    }
+    return TestMap(commit, seconds, {owner: some for owner, some in rows.items() if some})
+
+
+def write_map(file: Path, made: TestMap) -> None:
+    """Keep it. Raises RunnerError where the file cannot be written."""
+    body = {
+        "kind": "runner gate map",
+        "v": _FORMAT,
+        "runner": __version__,
+        "commit": made.commit,
+        "seconds": made.seconds,
+        "files": {
+            owner: [[row.test, row.path, row.digest, row.lines] for row in rows]
+            for owner, rows in made.files.items()
+        },
+    }
+    data = json.dumps(body, separators=(",", ":")).encode("utf-8", "surrogateescape")
+    try:
+        effects.make_folder(file.parent)
+        effects.write_file(file, data, mode=0o644, durable=False)
+    except OSError as error:
+        message = f"the map of the tests cannot be written: {error.strerror}"
+        raise RunnerError(message, where=str(file)) from error
+
+
+def load_map(
+    file: Path, project: Project, repository: Repository, base: str, head: str
+) -> tuple[TestMap | None, str]:
+    """The map, or none and why in words."""
+    if _comes_with(project, repository, file, head):
+        return None, "the map of the tests came with the pull request: not used"
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_LARGEST + 1)
+    except OSError:
+        return (
+            None,
+            "no map of the tests yet: chosen by imports alone (runner gate --record)",
+        )
+    try:
+        found = _read(data)
+    # A cache is filled by any job: `float` of a number with 400 digits overflows, and lists in
+    # lists end the reader.
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return None, "the map of the tests is damaged: chosen by imports"
+    if not _is_of_base(repository, found.commit, base):
+        said = found.commit[:12]
+        return None, f"the map of the tests is of {said}, no commit of the base: not used"
+    return found, ""
+
+
+def _read(data: bytes) -> TestMap:
+    if len(data) > _LARGEST:
+        raise ValueError
+    body = json.loads(data)
+    commit = str(body["commit"])
+    if body["v"] != _FORMAT or not (commit.isalnum() and commit.isascii()):
+        raise ValueError
+    files = {
+        str(owner): tuple(Observed(str(owner), *map(str, row)) for row in rows)
+        for owner, rows in body["files"].items()
+    }
+    return TestMap(commit, float(body["seconds"]), files)
+
+
+def _is_of_base(repository: Repository, commit: str, base: str) -> bool:
+    words = ("rev-list", "--first-parent", f"--max-count={_FIRST_PARENTS}", "--end-of-options")
+    return commit in text(repository.git.run(*words, base)).split("\n")
+
+
+def _comes_with(project: Project, repository: Repository, file: Path, head: str) -> bool:
+    """Whether the pull request holds a file at the map's place."""
+    real = file.resolve()
+    if not real.is_relative_to(project.root.resolve()):
+        return False
+    path = real.relative_to(project.root.resolve()).as_posix()
+    return path in repository.tree_entries(head, (path,))
+
+
+def keep_in(store: Store, found: TestMap) -> Observations:
+    """What a question about a change looks up."""
+    observations = Observations(store)
+    observations.keep(TESTS, _rows(found))
+    return observations
+
+
+def _rows(found: TestMap) -> Iterator[Observed]:
+    for rows in found.files.values():
+        yield from rows

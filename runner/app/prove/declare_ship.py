@@ -10,10 +10,10 @@ from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
 from runner.app.prove.attest import attest_ship
+from runner.app.prove.prove_again import grades_after, key_of_tree, subjects_of, verify_all
 from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
-from runner.app.prove.verify_tree import grades_after, key_of_tree, subjects_of, verify_all
 from runner.errors import ExitCode, RunnerError
 from runner.journal.grading import grades_of
 from runner.journal.session_events import ShipDeclared

@@ -19,7 +19,7 @@ from runner.text.wording import join_few, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.app.build import discovered_gates
+    from runner.app.build import run_parts
     from runner.journal import grading
     from runner.journal.state import RunState
     from runner.model import Digest, Graded
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run import waivers
     from runner.run.journal_writer import JournalWriter
-    from runner.run.proof import same_tree, unverified_bytes
+    from runner.run.proof import prove, unverified_bytes
     from runner.run.proof.unverified_bytes import Unverified
 else:
-    discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    run_parts = lazy_module("runner.app.build.run_parts")
     grading = lazy_module("runner.journal.grading")
     read = lazy_module("runner.repo.read")
-    same_tree = lazy_module("runner.run.proof.same_tree")
+    prove = lazy_module("runner.run.proof.prove")
     unverified_bytes = lazy_module("runner.run.proof.unverified_bytes")
     waivers = lazy_module("runner.run.waivers")
 
@@ -203,18 +203,18 @@ def _keys(
     project: Project, state: RunState, head: str, repository: read.Repository | None
 ) -> frozenset[Digest]:
     """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
-    discovered_gates.take_up_default_gates(project)
+    run_parts.take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings
     subjects = (tasks, some) if len(some) != len(tasks) else (tasks,)
-    said = [(sorted(documents), same_tree.list_proofs(ones, settings)) for ones in subjects]
+    said = [(sorted(documents), prove.list_proofs(ones, settings)) for ones in subjects]
     asked = digest_of(repr((runner.__version__, head, said)).encode("utf-8", "surrogatepass"))
     known = _read_kept(project, asked)
     if known:
         return known
     with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
-        keys = [same_tree.tree_key(opened, head, documents, ones, settings) for ones in subjects]
+        keys = [prove.tree_key(opened, head, documents, ones, settings) for ones in subjects]
     with suppress(OSError):  # git is asked again next time; nothing else is lost
         effects.make_folder(project.cache)
         data = json.dumps({"asked": asked, "keys": keys}).encode()

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.run_parts import take_up_default_gates
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
-from runner.app.prove.prove_again import inspection_of, make_done_event
-from runner.app.prove.verify_tree import (
+from runner.app.prove.prove_again import (
     gates_alone,
     grades_after,
+    inspection_of,
+    make_done_event,
     subjects_of,
     verify_all,
     why_stale,
@@ -29,7 +30,7 @@ from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.report.documents import document, grade_part
 from runner.report.ship import grade_lines
-from runner.run.proof.differences import differences
+from runner.run.proof.inspection import differences
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.selection import find_id
 from runner.run.waivers import stands
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Digest, Graded
     from runner.project import Project
-    from runner.run.proof.differences import Difference
+    from runner.run.proof.inspection import Difference
     from runner.run.proof.verification import Inspected, Verified
 
     Say = Callable[[str], None]

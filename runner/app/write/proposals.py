@@ -27,10 +27,15 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.secrets.redact import redact
-from runner.writes.landing import in_the_way
 from runner.writes.log import Fate, Review, WriteLog
 from runner.writes.paths import check_path, is_forbidden, scope_finding
-from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import (
+    in_the_way,
+    mode_beneath,
+    read_beneath,
+    unlink_beneath,
+    write_beneath,
+)
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:

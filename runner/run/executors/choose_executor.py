@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         lease,
         local_cluster,
         message,
-        object_transfer,
+        object_store,
         remote,
         remote_job,
     )
@@ -42,7 +42,7 @@ else:
     lease = lazy_module("runner.run.executors.lease")
     local_cluster = lazy_module("runner.run.executors.local_cluster")
     message = lazy_module("runner.run.executors.message")
-    object_transfer = lazy_module("runner.run.executors.object_transfer")
+    object_store = lazy_module("runner.run.executors.object_store")
     remote = lazy_module("runner.run.executors.remote")
     remote_job = lazy_module("runner.run.executors.remote_job")
     socket = lazy_module("socket")
@@ -211,7 +211,7 @@ def open_cluster(
     chosen = scheduler is None or loaded.sources.get("jobs") != "default"
     slots = settings.jobs if chosen else max(cluster.threads, 1)
     dispatch = remote_job.Dispatch(
-        cluster, object_transfer.ObjectTransfer(repository), tickets, _ground(repository), say
+        cluster, object_store.ObjectTransfer(repository), tickets, _ground(repository), say
     )
     return Opened(remote.ClusterExecutor(slots, dispatch, close), slots)
 

@@ -15,8 +15,7 @@ from runner.run.attempt import attempt
 from runner.run.executors.lease import LATE, LINE, STARTED, Lease
 from runner.run.executors.message import Answer, Lacks, Trouble, as_bytes, read_job
 from runner.run.executors.object_store import Store
-from runner.run.executors.remote_slot import RemoteSlots
-from runner.run.executors.remote_worker import RemoteWorker, others, with_implementer
+from runner.run.executors.remote_slot import RemoteSlots, RemoteWorker, others, with_implementer
 
 if TYPE_CHECKING:
     from runner.run.executors.message import Job, Work

@@ -16,9 +16,8 @@ from runner.errors import RunnerError
 from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
 from runner.model.codec import ShapeError
-from runner.run.evaluate import without_tools, write_bench
+from runner.run.evaluate import UNABLE, review_by_command, without_tools, write_bench
 from runner.run.executors.message import OBJECT, PLAIN
-from runner.run.reviewer import UNABLE, review_by_command
 from runner.run.worker_setup import LOGS
 from runner.secrets.redact import redact, redact_head, redact_tail
 from runner.writes.pipeline import admit_writes, compile_writes

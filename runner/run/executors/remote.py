@@ -35,7 +35,7 @@ from runner.run.executors.recheck import (
     review_again,
 )
 from runner.run.executors.remote_job import Cancelled, RemoteJob
-from runner.run.executors.remote_worker import others
+from runner.run.executors.remote_slot import others
 from runner.run.secret_leases import lend_secrets, lend_to_traced
 
 if TYPE_CHECKING:

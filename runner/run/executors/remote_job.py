@@ -14,7 +14,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.run.executors.addresses import is_sealed, restrict_settings
 from runner.run.executors.message import PLAIN, Answer, Job, Pack, as_bytes, read_answer
-from runner.run.executors.object_transfer import PIECE, in_parts
+from runner.run.executors.object_store import PIECE, in_parts
 from runner.run.executors.recheck import redact_proofs, require_asked_for
 from runner.secrets.redact import redact, redact_head
 from runner.text.display import display
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.run.executors.cluster import Cluster, Running
     from runner.run.executors.lease import PendingResult, PendingResults
     from runner.run.executors.message import Ground, Part, Work
-    from runner.run.executors.object_transfer import ObjectTransfer
+    from runner.run.executors.object_store import ObjectTransfer
 
 
 _HEARD = frozenset(

@@ -15,7 +15,7 @@ from runner.repo.filtered import find_filtered
 from runner.repo.projects import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import bring_index, move_branch
-from runner.writes import landing
+from runner.writes import safe_io
 from runner.writes.safe_io import sweep_beneath
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Lander:
         filtered = find_filtered(self.repository, [change.path for change in outcome.changes])
         if filtered:
             return Filtered(filtered)
-        blocked = landing.in_the_way(self.root, outcome.changes, converts=self._converts)
+        blocked = safe_io.in_the_way(self.root, outcome.changes, converts=self._converts)
         return InTheWay(blocked) if blocked else None
 
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
@@ -230,7 +230,7 @@ class Lander:
         """
         # The files come last, since they are the only part that can be made again from the commit;
         # a person's edit that came meanwhile stays, and ours waits as a staged write.
-        late = landing.place(self.root, changes, converts=self._converts)
+        late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)

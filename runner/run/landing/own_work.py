@@ -11,7 +11,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
-from runner.run.reverts import find_reverts, is_undone
+from runner.run.older_text import find_reverts, is_undone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

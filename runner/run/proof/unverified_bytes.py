@@ -22,7 +22,7 @@ from runner.repo.git import text
 from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import parse_message
 from runner.run.landing.own_work import entries_of
-from runner.run.reverts import RESTORES, UNDOES
+from runner.run.older_text import RESTORES, UNDOES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
-    from runner.run.regressions import reached_contracts
-    from runner.run.regressions.reached_contracts import ReachedContract
+    from runner.run.regressions import proof_reuse
+    from runner.run.regressions.proof_reuse import ReachedContract
 else:
     compatibility = lazy_module("runner.gates.contracts.compatibility")
     inputs = lazy_module("runner.impact.inputs")
     touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
-    reached_contracts = lazy_module("runner.run.regressions.reached_contracts")
+    proof_reuse = lazy_module("runner.run.regressions.proof_reuse")
 
 
 _ENOUGH = 10
@@ -247,7 +247,7 @@ class Tracer:
                 owners=self.owners(),
                 prefixes=self.settings.id_prefixes,
                 breaking=self._breaking,
-                past=reached_contracts.past_of(self.ledger.state.tasks, self.tasks.values()),
+                past=proof_reuse.past_of(self.ledger.state.tasks, self.tasks.values()),
             )
         finally:
             patience.cancel()
@@ -256,7 +256,7 @@ class Tracer:
 def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
     if not doubts or not kept:
         return doubts
-    return reached_contracts.filter_decided(doubts, kept)
+    return proof_reuse.filter_decided(doubts, kept)
 
 
 def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
@@ -308,9 +308,7 @@ class TestSelection:
         """Which contracts a change reaches, and how."""
         if not self._has_contracts:
             return ()
-        return tuple(
-            reached_contracts.find_reached_contracts(changes, knowledge, width, self._held)
-        )
+        return tuple(proof_reuse.find_reached_contracts(changes, knowledge, width, self._held))
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Every proof of some tasks, where nothing can be decided."""

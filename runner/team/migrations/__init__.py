@@ -1,1 +1,1 @@
-"""Steps from each schema of the store to the next, by alembic; `schema_steps` goes them."""
+"""Steps from each schema of the store to the next, by alembic; `store_upkeep` goes them."""

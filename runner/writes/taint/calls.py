@@ -17,11 +17,11 @@ from runner.writes.taint.abstract_values import (
     Taint,
     Unknown,
     Value,
+    as_text,
     either,
     is_exact,
     join_values,
 )
-from runner.writes.taint.folding import as_text
 
 if TYPE_CHECKING:
     from runner.writes.taint.abstract_values import Evaluator

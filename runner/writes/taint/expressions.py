@@ -13,18 +13,16 @@ from runner.writes.taint.abstract_values import (
     Taint,
     Unknown,
     Value,
-    either,
-    is_exact,
-    join_values,
-)
-from runner.writes.taint.folding import (
     apply_comparison,
     apply_operator,
     apply_slice,
     as_text,
+    either,
     hashable,
+    is_exact,
     item_at,
     item_of,
+    join_values,
     text,
     truth,
 )

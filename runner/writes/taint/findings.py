@@ -21,12 +21,15 @@ from runner.writes.taint.abstract_values import (
     Taint,
     Unknown,
     Value,
+    apply_operator,
     is_exact,
     is_same,
+    item_of,
     join_values,
+    matches,
+    truth,
 )
 from runner.writes.taint.expressions import Expressions, TooLong
-from runner.writes.taint.folding import apply_operator, item_of, matches, truth
 from runner.writes.taint.request_handlers import find_imported_names, parameters, route_of, serves
 from runner.writes.taint.rules import BANDIT, SAYS
 

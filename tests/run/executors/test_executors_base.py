@@ -11,10 +11,9 @@ import pytest
 from runner import effects
 from runner.model.codec import ShapeError
 from runner.repo.read import Repository
-from runner.run.executors import object_transfer as supplies
+from runner.run.executors import object_store as supplies
 from runner.run.executors.message import Ground, Pack, Part
-from runner.run.executors.object_store import Store
-from runner.run.executors.object_transfer import ObjectTransfer, in_parts
+from runner.run.executors.object_store import ObjectTransfer, Store, in_parts
 
 GROUND = Ground("shop-0123", "shop", "sha1", "", "refs/heads/main", b"", ("A", "a@b"))
 WORKER = "tcp://127.0.0.1:1"

@@ -277,9 +277,9 @@ def test_a_coordinator_that_is_killed_leaves_no_worker_behind(workplace, tmp_pat
 
 
 def test_a_base_too_large_for_one_message_is_sent_in_pieces(workplace, healthy, sent, monkeypatch):
-    from runner.run.executors import object_transfer, remote_job
+    from runner.run.executors import object_store, remote_job
 
-    monkeypatch.setattr(object_transfer, "PIECE", 100_000)
+    monkeypatch.setattr(object_store, "PIECE", 100_000)
     monkeypatch.setattr(remote_job, "PIECE", 100_000)
     workplace.write({"big.bin": os.urandom(350_000)})
     workplace.plan(ONE)

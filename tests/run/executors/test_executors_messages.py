@@ -361,7 +361,7 @@ def test_a_scheduler_file_that_says_nothing_is_refused(tmp_path, content):
 
 
 def a_line(event):
-    from runner.run.executors.remote_worker import _as_line
+    from runner.run.executors.remote_slot import _as_line
 
     return _as_line("TASK-001", 1, event)
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of
 from runner.run.landing.lander import Conflict, Elsewhere, InTheWay, Landed, Moved
-from runner.writes import landing
+from runner.writes import safe_io
 
 PLAN = "TASK-GRAPH.md"
 MAIN = "refs/heads/main"
@@ -157,7 +157,7 @@ class PaperLander:
         )
         world.head = sha
         world.landings.append((task.id, task.spec.what, sha))
-        late = tuple(one.path for one in landing.place(world.root, outcome.changes))
+        late = tuple(one.path for one in safe_io.place(world.root, outcome.changes))
         self.ledger.note(
             TaskLanded(commit=sha, tree=tree, paths=paths, late=late),
             task=task.id,
@@ -177,7 +177,7 @@ class PaperLander:
                 return Conflict(world.head, both)
             if moved and outcome.proofs:
                 return Moved(world.head)
-        blocked = landing.in_the_way(world.root, outcome.changes)
+        blocked = safe_io.in_the_way(world.root, outcome.changes)
         return InTheWay(blocked) if blocked else None
 
 

@@ -1,0 +1,256 @@
+"""What the page draws: the graph, and differences side by side.
+
+The graph as a picture of the page: by layers, each task a link, the critical path drawn out.
+
+A diff as rows of two columns, in which nothing can hide: what the terminal's diff shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from runner.model import Action, Status
+from runner.report.diff_view import side_of, words_changed
+from runner.report.graph_drawing import (
+    BOX_GAP,
+    BOX_HIGH,
+    BOX_WIDE,
+    drawing_order,
+    edge_path,
+    filter_needs,
+    layers,
+    place_spots,
+)
+from runner.report.line_match import hunks, stretches
+from runner.text.display import cut, display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.app.inspect.view import View
+    from runner.model import Change
+    from runner.plan.outline import OutlineTask
+    from runner.report.diff_view import Pieces
+
+# --- the graph ------------------------------------------------------------------------
+
+
+_OPEN = (Status.PENDING, Status.IN_PROGRESS)
+_MARGIN = 6
+_LETTERS = 27
+TONES = {
+    Status.DONE: "done",
+    Status.IN_PROGRESS: "run",
+    Status.PENDING: "wait",
+    Status.BLOCKED: "bad",
+    Status.STALE: "ask",
+}
+"""What a status looks like: a class of the style sheet."""
+
+
+SIGNS = {
+    Status.DONE: "✓",
+    Status.IN_PROGRESS: "●",
+    Status.PENDING: "○",
+    Status.BLOCKED: "✗",
+    Status.STALE: "↻",
+}
+"""The same for who sees no colour."""
+
+
+def find_critical_path(view: View) -> tuple[str, ...]:
+    """The longest chain of what is still to be done, by what tasks took before; its first first."""
+    open_ones = {
+        task.id: task.depends_on for task in view.tasks if view.states[task.id].status in _OPEN
+    }
+    needs = filter_needs(open_ones)
+    best: dict[str, tuple[float, str]] = {}
+    for id_ in drawing_order(needs):
+        behind = max(((best[one][0], one) for one in needs[id_] if one in best), default=(0.0, ""))
+        best[id_] = (behind[0] + (view.states[id_].typical_seconds or 1.0), behind[1])
+    last = max(best, key=lambda id_: best[id_][0], default="")
+    path = []
+    while last:
+        path.append(last)
+        last = best[last][1]
+    return tuple(reversed(path))
+
+
+def draw_graph(view: View, address: str, path: Sequence[str]) -> Markup:
+    """SVG; `address` is before the id of a task in its link."""
+    by_id = {task.id: task for task in view.tasks}
+    laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
+    places = place_spots(laid)
+    wide = max(len(laid.rows) * (BOX_WIDE + BOX_GAP) - BOX_GAP, 0) + 2 * _MARGIN
+    high = round(max((y + BOX_HIGH for _, y in places.values()), default=0)) + 2 * _MARGIN
+    steps = set(pairwise(path))
+    lines = [
+        _edge(edge_path(edge, places), is_on_path=(edge[0].task, edge[-1].task) in steps)
+        for edge in laid.edges
+    ]
+    boxes = [
+        _box(view, by_id[spot.task], address, at, is_on_path=len(path) > 1 and spot.task in path)
+        for spot, at in places.items()
+        if spot.task
+    ]
+    return Markup(  # noqa: S704 - every text in it is escaped where it is put in
+        f'<svg viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="group"'
+        ' aria-label="The graph: every task behind what it needs">'
+        f'<g transform="translate({_MARGIN} {_MARGIN})">{"".join(lines + boxes)}</g></svg>'
+    )
+
+
+def _edge(path: str, *, is_on_path: bool) -> str:
+    return f'<path d="{path}"{_ON_PATH if is_on_path else ""}/>'
+
+
+_ON_PATH = ' class="on-path"'
+
+
+def _box(
+    view: View, task: OutlineTask, address: str, at: tuple[float, float], *, is_on_path: bool
+) -> str:
+    status = view.status(task.id)
+    tone, sign = TONES[status], SIGNS[status]
+    names = ["is-" + tone, "on-path" if is_on_path else "", "alive" if tone == "run" else ""]
+    head = cut(f"{sign} {display(task.id)}  {str(status).lower()}", _LETTERS)
+    title = cut(display(task.title), _LETTERS)
+    whole = f"{display(task.id)}: {display(task.title)} ({status})"
+    return str(
+        Markup(
+            '<a href="{}" class="{}"><g transform="translate({} {})"><title>{}</title>'
+            '<rect width="{}" height="{}" rx="8"/>'
+            '<text x="12" y="18" class="head-line">{}</text><text x="12" y="34">{}</text></g></a>'
+        ).format(
+            *(
+                address + quote(task.id, safe=""),
+                " ".join(filter(None, names)),
+                f"{at[0]:.0f}",
+                f"{at[1]:.1f}",
+            ),
+            *(whole, BOX_WIDE, BOX_HIGH, head, title),
+        )
+    )
+
+
+# --- a difference ---------------------------------------------------------------------
+
+
+_MOST_ROWS = 4_000
+"""Rows of one file; what is longer is cut, and said to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One line of one side; `pieces` are its words, and whether each was changed."""
+
+    number: int
+    kind: str
+    """`old`, `new` or `same`."""
+    pieces: tuple[tuple[str, bool], ...]
+    ran: str = ""
+    """The proofs that were seen to run this line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of both sides; a row with `gap` only says what is left out."""
+
+    old: Cell | None = None
+    new: Cell | None = None
+    gap: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One file's change."""
+
+    path: str
+    action: str
+    notes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    added: int
+    removed: int
+    is_cut: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was nothing before, so that one column says it all."""
+        return self.action == Action.CREATE
+
+    @property
+    def is_gone(self) -> bool:
+        """The same of what is deleted."""
+        return self.action == Action.DELETE
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one column."""
+        return self.is_new or self.is_gone
+
+
+def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> FileDiff:
+    """The change of one file; `ran` says by line of the new text which proofs ran it."""
+    old, new = side_of(before), side_of(change.content)
+    notes = []
+    if change.mode & 0o111:
+        notes.append("executable")
+    if old.binary or new.binary:
+        sizes = [len(one) if one is not None else 0 for one in (before, change.content)]
+        notes.append(f"binary: {sizes[0]} bytes before, {sizes[1]} now")
+        return FileDiff(change.path, str(change.action), tuple(notes), (), 0, 0)
+    if new.lines and new.ends_open:
+        notes.append("no newline at its end")
+    found = stretches(old.lines, new.lines)
+    added = sum(one.j2 - one.j1 for one in found if one.kind == "replace")
+    removed = sum(one.i2 - one.i1 for one in found if one.kind == "replace")
+    rows: list[Row] = []
+    last = 0
+    for hunk in hunks(found):
+        skipped = hunk[0].j1 - last
+        if skipped > 0:
+            rows.append(Row(gap=f"{skipped} line{'s' * (skipped != 1)} not changed"))
+        last = hunk[-1].j2
+        for one in hunk:
+            olds, news = old.shown[one.i1 : one.i2], new.shown[one.j1 : one.j2]
+            rows += _rows(olds, news, one.i1, one.j1, ran, same=one.kind == "equal")
+        if len(rows) > _MOST_ROWS:
+            break
+    is_cut = len(rows) > _MOST_ROWS
+    return FileDiff(
+        *(change.path, str(change.action), tuple(notes), tuple(rows[:_MOST_ROWS])),
+        *(added, removed, is_cut),
+    )
+
+
+def _rows(
+    olds: tuple[str, ...],
+    news: tuple[str, ...],
+    i: int,
+    j: int,
+    ran: Mapping[int, str],
+    *,
+    same: bool,
+) -> Iterator[Row]:
+    if same:
+        for at, (left, right) in enumerate(zip(olds, news, strict=True), start=1):
+            yield Row(
+                Cell(i + at, "same", ((left, False),)),
+                Cell(j + at, "same", ((right, False),), ran.get(j + at, "")),
+            )
+        return
+    for at, (before, after) in enumerate(zip_longest(olds, news), start=1):
+        pieces: tuple[Pieces, Pieces] = ((), ())
+        if before is not None and after is not None and len(olds) == len(news):
+            pieces = words_changed(before, after) or pieces
+        yield Row(
+            None if before is None else Cell(i + at, "old", pieces[0] or ((before, False),)),
+            None
+            if after is None
+            else Cell(j + at, "new", pieces[1] or ((after, False),), ran.get(j + at, "")),
+        )
