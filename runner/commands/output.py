@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.app.build import run_parts, suitability
+    from runner.app.build import discovered_gates, suitability
     from runner.app.observer import Observer
     from runner.plan.document import Plan
     from runner.project import Reading
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     console = lazy_module("runner.report.console")
     terminal_review = lazy_module("runner.terminal.terminal_review")
-    run_parts = lazy_module("runner.app.build.run_parts")
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
     suitability = lazy_module("runner.app.build.suitability")
 
 _T = TypeVar("_T")
@@ -116,7 +116,7 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
     """
     given = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, given)
-    run_parts.take_up_default_gates(project)
+    discovered_gates.take_up_default_gates(project)
     for note in project.loaded.notes:
         tell(f"note: {note}")
     return project

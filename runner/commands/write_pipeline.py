@@ -15,10 +15,8 @@ from runner import effects
 from runner.commands.catalogue import Command
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
-from runner.report.documents import document
 from runner.text.display import display
 from runner.text.wording import moment, plural
-from runner.writes.safe_io import explain_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -29,9 +27,10 @@ if TYPE_CHECKING:
     from runner.app.write.staged_states import Standing
     from runner.app.write.workplace import Unreadable
     from runner.model import Finding
-    from runner.report import table
+    from runner.report import documents, table
     from runner.secrets import redact
     from runner.terminal import staged_dialogue
+    from runner.writes import safe_io
     from runner.writes.staging import Staged
 else:
     table = lazy_module("runner.report.table")
@@ -41,6 +40,8 @@ else:
     staged_states = lazy_module("runner.app.write.staged_states")
     staged_dialogue = lazy_module("runner.terminal.staged_dialogue")
     workplace = lazy_module("runner.app.write.workplace")
+    safe_io = lazy_module("runner.writes.safe_io")
+    documents = lazy_module("runner.report.documents")
 
 # --- what commands about single files share -------------------------------------------
 
@@ -91,7 +92,7 @@ def write_output(text: str, target: str) -> None:
     if target == workplace.STANDARD_INPUT:
         sys.stdout.write(text)
         return
-    with explain_errors(workplace.display_path(target)):
+    with safe_io.explain_errors(workplace.display_path(target)):
         effects.write_file(Path(target), text.encode())
 
 
@@ -168,7 +169,7 @@ def _print_list(
         staged = [
             {**staged_states.describe_staged(one), "standing": standing} for one, standing in shown
         ]
-        sys.stdout.write(document("staged-writes", staged=staged))
+        sys.stdout.write(documents.document("staged-writes", staged=staged))
         return ExitCode.OK
     if shown:
         rows = [

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.answer.between_runs import open_journal
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.build.engine_setup import Options, run_engine
-from runner.app.build.run_parts import take_up_default_gates
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
 from runner.app.inspect.view import View

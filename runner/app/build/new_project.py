@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects, starter
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.trust import Trust
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass

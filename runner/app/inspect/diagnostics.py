@@ -7,7 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.build.suitability import find_unheld_bounds
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.app.inspect.requirements import plan_signs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.paths import Places
 from runner.config.settings import load_settings
 from runner.project import Project

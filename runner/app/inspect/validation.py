@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.inspect.unready_tasks import Verdicts, unready
 from runner.config.stack import detect_stack
 from runner.errors import ExitCode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.prove.prove_tree import Snapshot, open_slots
 from runner.gates import contract_tests, shim
 from runner.gates.coverage.lines import commits_of, lines_of_landing, together

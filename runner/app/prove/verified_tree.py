@@ -19,7 +19,7 @@ from runner.text.wording import join_few, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.app.build import run_parts
+    from runner.app.build import discovered_gates
     from runner.journal import grading
     from runner.journal.state import RunState
     from runner.model import Digest, Graded
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.run.proof import prove, unverified_bytes
     from runner.run.proof.unverified_bytes import Unverified
 else:
-    run_parts = lazy_module("runner.app.build.run_parts")
+    discovered_gates = lazy_module("runner.app.build.discovered_gates")
     grading = lazy_module("runner.journal.grading")
     read = lazy_module("runner.repo.read")
     prove = lazy_module("runner.run.proof.prove")
@@ -203,7 +203,7 @@ def _keys(
     project: Project, state: RunState, head: str, repository: read.Repository | None
 ) -> frozenset[Digest]:
     """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
-    run_parts.take_up_default_gates(project)
+    discovered_gates.take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings

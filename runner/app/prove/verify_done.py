@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.run_parts import take_up_default_gates
+from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
