@@ -5,7 +5,7 @@ import pytest
 from runner.model import Action
 from runner.repo.read import Repository
 from runner.run.landing.own_work import Landings, entries_of, own_work
-from runner.run.proof.prove import tree_key
+from runner.run.proof.same_tree import tree_key
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from runner.model import Verdict
 from runner.plan.globs import matches
 from runner.repo.read import Repository
 from runner.report.documents import document
-from runner.run.proof.prove import make_same_tree_test
+from runner.run.proof.same_tree import make_same_tree_test
 from runner.run.selection import find_id
 from runner.text.display import display
 

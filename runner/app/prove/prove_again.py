@@ -25,7 +25,7 @@ from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import strongest
 from runner.run.landing.status_writer import why_unproven
 from runner.run.proof.inspection import Inspection
-from runner.run.proof.prove import make_same_tree_test, tree_key
+from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.proof_required import format_unprovable, has_proof, is_by_word

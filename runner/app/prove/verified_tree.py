@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run import waivers
     from runner.run.journal_writer import JournalWriter
-    from runner.run.proof import prove, unverified_bytes
+    from runner.run.proof import same_tree, unverified_bytes
     from runner.run.proof.unverified_bytes import Unverified
 else:
     discovered_gates = lazy_module("runner.app.build.discovered_gates")
     grading = lazy_module("runner.journal.grading")
     read = lazy_module("runner.repo.read")
-    prove = lazy_module("runner.run.proof.prove")
+    same_tree = lazy_module("runner.run.proof.same_tree")
     unverified_bytes = lazy_module("runner.run.proof.unverified_bytes")
     waivers = lazy_module("runner.run.waivers")
 
@@ -208,13 +208,13 @@ def _keys(
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings
     subjects = (tasks, some) if len(some) != len(tasks) else (tasks,)
-    said = [(sorted(documents), prove.list_proofs(ones, settings)) for ones in subjects]
+    said = [(sorted(documents), same_tree.list_proofs(ones, settings)) for ones in subjects]
     asked = digest_of(repr((runner.__version__, head, said)).encode("utf-8", "surrogatepass"))
     known = _read_kept(project, asked)
     if known:
         return known
     with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
-        keys = [prove.tree_key(opened, head, documents, ones, settings) for ones in subjects]
+        keys = [same_tree.tree_key(opened, head, documents, ones, settings) for ones in subjects]
     with suppress(OSError):  # git is asked again next time; nothing else is lost
         effects.make_folder(project.cache)
         data = json.dumps({"asked": asked, "keys": keys}).encode()
