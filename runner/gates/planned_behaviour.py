@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates import wrapped_functions
     from runner.gates.base import GateContext
+    from runner.gates.mutation import narrow_conditions
     from runner.model import Task
 else:
+    narrow_conditions = lazy_module("runner.gates.mutation.narrow_conditions")
     wrapped_functions = lazy_module("runner.gates.wrapped_functions")
 
 CHECK = "planned-behaviour"
@@ -38,4 +40,8 @@ def prove(check: Check, bench: GateContext) -> Proved:
         return Proved(None)
     strict = bench.settings.mutation == "strict"
     severity = Severity.QUESTION if strict else Severity.WARNING
-    return Proved(None, tuple(wrapped_functions.find_wrapped(check.id, bench, severity)))
+    found = (
+        *narrow_conditions.find_narrow(check.id, bench, Severity.QUESTION),
+        *wrapped_functions.find_wrapped(check.id, bench, severity),
+    )
+    return Proved(None, found)
