@@ -1,7 +1,9 @@
 """What the plan says and no small mutant shows: what stays as it is given, units, errors.
 
 A family of the registry. Functions that the plan names are wrapped whole (`wrapped_functions`), and
-the tests that ran them run once more; the means are loaded where a task has come that far.
+the tests that ran them run once more; so they do with a size that bounds what was done always
+(`narrow_conditions`), and with `strict` with an expression that both sides share
+(`same_expression`). The means are loaded where a task has come that far.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates import wrapped_functions
     from runner.gates.base import GateContext
-    from runner.gates.mutation import narrow_conditions
+    from runner.gates.mutation import narrow_conditions, same_expression
     from runner.model import Task
 else:
     narrow_conditions = lazy_module("runner.gates.mutation.narrow_conditions")
+    same_expression = lazy_module("runner.gates.mutation.same_expression")
     wrapped_functions = lazy_module("runner.gates.wrapped_functions")
 
 CHECK = "planned-behaviour"
@@ -44,4 +47,5 @@ def prove(check: Check, bench: GateContext) -> Proved:
         *narrow_conditions.find_narrow(check.id, bench, Severity.QUESTION),
         *wrapped_functions.find_wrapped(check.id, bench, severity),
     )
-    return Proved(None, found)
+    repeated = same_expression.find_repeated(check.id, bench, severity) if strict else ()
+    return Proved(None, (*found, *repeated))

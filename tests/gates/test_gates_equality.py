@@ -132,6 +132,13 @@ def test_an_equality_that_is_only_near_is_a_question(tmp_path, path, text):
         ),
         a_class("return (self.x, abs(self.y)) == (other.x, abs(other.y)) and self.z == other.z"),
         a_class("return self is other or self.x == other.x", base="object"),
+        a_class("return (self.x or ()) == (other.x or ())", base="object"),
+        a_class(
+            "if not isinstance(other, A):",
+            "    return NotImplemented",
+            "return self.n == other.n and (self.x or ()) == (other.x or ())",
+            base="object",
+        ),
         a_class("return hash(self) == hash(other)", base="object"),
         "class A(str):\n    def __ne__(self, other):\n        return not self == other\n",
     ],

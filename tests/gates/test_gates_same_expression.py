@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 from coverage_bench import Yard
-from test_gates_mutation_python import of
+from test_gates_mutation_python import COLLECTED, UNITTEST, proven
 
+from runner.gates import planned_behaviour
 from runner.gates.function_heads import heads
 from runner.gates.mutation import run_mutants, survivors
 from runner.gates.mutation.mutants import Mutant
@@ -26,6 +27,14 @@ needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not inst
 def _patience(monkeypatch):
     monkeypatch.setattr(survivors, "_STRICT_SECONDS", 240.0)
     monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 8.0)
+
+
+def strictly(tmp_path, code, tests):
+    yard = Yard(tmp_path)
+    yard.write("shop.py", code).write("test_shop.py", tests + COLLECTED)
+    bench = proven(yard, f"{UNITTEST} test_shop", mutation="strict")
+    (check,) = planned_behaviour.checks(bench.task, bench.settings)
+    return planned_behaviour.prove(check, bench).findings
 
 
 MIDDLE = """def middle(numbers):
@@ -74,9 +83,18 @@ OTHER = SAME.replace("values[count // 2]", "values[(count + 1) // 2]").replace(
 def test_an_expression_that_only_the_product_vouches_for_is_asked_about(
     tmp_path, code, tests, count
 ):
-    found = of(Yard(tmp_path), tests, shop=code, mutation="strict").findings
+    found = strictly(tmp_path, code, tests)
     told = [one for one in found if "its own expression" in one.message]
     assert [one.severity for one in told] == [Severity.QUESTION] * count
+
+
+def test_a_copy_of_the_whole_function_is_told_by_itself(tmp_path):
+    copied = (
+        PLAIN.replace("middle", "wanted")
+        + "\n\n"
+        + SAME.replace("values[count // 2]", "wanted(values)")
+    )
+    assert not any("its own expression" in one.message for one in strictly(tmp_path, PLAIN, copied))
 
 
 def test_a_single_operation_is_no_copy(tmp_path):
@@ -84,7 +102,7 @@ def test_a_single_operation_is_no_copy(tmp_path):
     tests = (
         "from shop import double\n\n\ndef test_it():\n    n = 3\n    assert double(n) == n * 2\n"
     )
-    found = of(Yard(tmp_path), tests, shop=code, mutation="strict").findings
+    found = strictly(tmp_path, code, tests)
     assert not any("its own expression" in one.message for one in found)
 
 

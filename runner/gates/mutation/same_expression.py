@@ -11,21 +11,23 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.gates.coverage.lines import own_lines
 from runner.gates.function_heads import heads
 from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.mutants import Mutant, is_left_out
-from runner.gates.mutation.run_mutants import Ends
+from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
+from runner.gates.mutation.survivors import find_seconds
+from runner.gates.mutation.written_again import copies, own_functions
 from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
 from runner.model import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from runner.gates.base import GateContext
     from runner.gates.function_heads import Head
-    from runner.gates.mutation.run_mutants import Executions, MutantRunner
     from runner.model import Severity
 
 _TEXT = (
@@ -82,19 +84,18 @@ class _Token(NamedTuple):
     end: int
 
 
-def find_repeated(
-    check: str,
-    bench: GateContext,
-    executions: Executions,
-    own: Mapping[str, frozenset[int]],
-    laboratory: MutantRunner,
-    severity: Severity,
-) -> Iterator[Finding]:
+def find_repeated(check: str, bench: GateContext, severity: Severity) -> Iterator[Finding]:
     """A finding for each function of the task whose expression tests use to judge it."""
+    executions, own = Executions.of(bench), own_lines(bench)
+    seconds = find_seconds(bench.proofs, _MOST, strict=bench.settings.mutation == "strict")
+    laboratory = MutantRunner(bench, executions, seconds)
+    # Of a test that has the whole function that is said by itself.
+    whole = {one.path for one in copies(check, bench, own_functions(bench, own), severity)}
     tests = [
         (one.path, one.content)
         for one in bench.changes
         if one.content and len(one.content) <= _LARGEST and bench.is_test(one.path)
+        if one.path not in whole
     ]
     for path, lines in sorted(own.items()) if tests else ():
         content = bench.after(path)

@@ -14,7 +14,6 @@ from runner.gates.mutation.mutant_findings import HINT, format_mutant, make_find
 from runner.gates.mutation.mutants import UNNOTICED, Mutant, Subject, is_left_out, subjects_of
 from runner.gates.mutation.planned_mutants import find_planned
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
-from runner.gates.mutation.same_expression import find_repeated
 from runner.gates.mutation.test_claims import Looks, TestClaims, has_silent_tests
 from runner.gates.mutation.unread_rows import unread_rows
 from runner.gates.mutation.unrun_functions import some_of, tell_unrun
@@ -91,11 +90,6 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
     unsure = Severity.QUESTION if strict else Severity.WARNING
     told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
-    if strict:
-        repeated = find_repeated(check.id, bench, executions, own, laboratory, unsure)
-        # of a test that has the whole function that is said already
-        whole = {one.path for one in copied}
-        told += tuple(one for one in repeated if one.path not in whole)
     asked = tuple(_asked(check, bench, looked, claims)) if strict else ()
     asked += tuple(_unrun(check, bench, executions, own)) if strict else ()
     unclaimed = [one.name for one in every] if silent else []

@@ -181,21 +181,32 @@ def _has_guards(method: Equality) -> bool:
 def _has_loose_way(node: ast.expr) -> bool:
     """`… or` what is near, or always true: one loose way is enough to be equal."""
     return any(
-        isinstance(one, ast.BoolOp)
-        and isinstance(one.op, ast.Or)
-        and any(_is_always(way) or _is_only_loose(way) for way in one.values)
-        for one in ast.walk(node)
+        any(_is_always(way) or _is_only_loose(way) for way in one.values)
+        for one in _alternatives(node)
     )
 
 
 def _has_blind_way(node: ast.expr, own: set[str]) -> bool:
     """`not other or …`: a way to be equal that uses nothing of the object itself."""
-    return any(
-        isinstance(one, ast.BoolOp)
-        and isinstance(one.op, ast.Or)
-        and not all(_uses(way, own) for way in one.values)
-        for one in ast.walk(node)
-    )
+    return any(not all(_uses(way, own) for way in one.values) for one in _alternatives(node))
+
+
+def _alternatives(node: ast.expr) -> Iterator[ast.BoolOp]:
+    """Each `or` that decides what comes out; within a side of a comparison it is a default."""
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            if isinstance(op, ast.Or):
+                yield node
+            for value in values:
+                yield from _alternatives(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand) | ast.NamedExpr(value=operand):
+            yield from _alternatives(operand)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _alternatives(body)
+            yield from _alternatives(orelse)
+        case ast.Call(args=values):
+            for value in values:
+                yield from _alternatives(value)
 
 
 def _is_blind_branch(node: ast.AST, own: set[str]) -> bool:
