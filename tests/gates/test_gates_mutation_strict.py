@@ -581,3 +581,63 @@ def test_files_of_one_language_are_measured_by_the_same_means(measured, told):
     found = [*tell_unrun("mutation", bench, "a.mjs", own, frozenset())]
     assert len([one for one in found if "no test was seen to run total" in one.message]) == told
     assert len([one for one in found if "was not measured" in one.message]) == 1 - told
+
+
+HANDED = """\
+import functools
+
+
+class Bound:
+    def __init__(self, of, method):
+        functools.update_wrapper(self, method)
+        self.of = of
+        self.method = method
+        self.known = {}
+
+    def __call__(self, *given):
+        if given not in self.known:
+            self.known[given] = self.method(self.of, *given)
+        return self.known[given]
+
+
+class remembered:
+    def __init__(self, method):
+        self.method = method
+        self.name = None
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, of, kind=None):
+        if of is None:
+            return self
+        bound = Bound(of, self.method)
+        if self.name is not None:
+            bound = of.__dict__.setdefault(self.name, bound)
+        return bound
+"""
+REMEMBERS = """\
+import shop
+
+
+class Asked:
+    def __init__(self):
+        self.times = 0
+
+    @shop.remembered
+    def double(self, number):
+        self.times += 1
+        return 2 * number
+
+
+def test_it():
+    asked = Asked()
+    assert [asked.double(2), asked.double(2), asked.double(3)] == [4, 4, 6]
+    assert asked.times == 2
+    assert isinstance(Asked.double, shop.remembered)
+"""
+
+
+def test_what_is_handed_out_to_be_called_may_bear_any_name(yard):
+    told = strictly(yard, REMEMBERS, HANDED)
+    assert [one for one in told if "__get__" in one[1] and one[0] != "warning"] == []

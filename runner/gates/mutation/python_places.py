@@ -305,9 +305,10 @@ _NUMBERS = "('int', 'float', 'complex', 'Decimal', 'Fraction')"
 _PLAIN = (
     "{k: (not a) if a is True or a is False else a + '~' if a.__class__.__name__ == 'str' "
     "else a * 3 + 7 for k, a in v.__dict__.items() "
-    "if a.__class__.__name__ in ('bool', 'int', 'float', 'str')}"
+    "if a.__class__.__name__ in ('bool', 'int', 'float', 'str') and k[:2] != '__'}"
 )
-"""The attributes of an object that are plain values, each another one."""
+"""The attributes of an object that are plain values, each another one; not the name and the text
+that `functools.update_wrapper` gives to what stands for a function, which nobody has to look at."""
 _ITERATES = "'__next__' in dir(v) and '__dict__' not in dir(v)"
 """A generator, a file's lines, whatever itertools gives: a test that only lists it fails by what it
 claims, where `None` would fail it for any code."""
