@@ -407,6 +407,11 @@ def test_a_makefile_of_very_many_rules_is_read_in_its_own_time():
 
 def test_that_cleaning_up_may_fail_is_nobodys_loss():
     assert refused("Makefile", None, "clean:\n\trm app.log || true\n\t-rm -rf dist\n") == []
+    report = "[testenv:report]\ncommands_pre =\n    - coverage combine\n"
+    report += "commands =\n    coverage report\n"
+    assert refused("tox.ini", None, report) == []
+    swallowed = report.replace("- coverage combine", "- coverage run -m pytest")
+    assert refused("tox.ini", None, swallowed)
     named = "clean:\n\t-rm -rf $(BUILDDIR)/*\n\t-@mkdir -p build\n\trm -rf build || true\n"
     assert refused("Makefile", None, named) == []
     assert refused("Makefile", None, "test:\n\t-rm -f x; pytest\n")

@@ -66,8 +66,11 @@ _PROVES = regex(
     re.IGNORECASE,
 )
 """What proves something; that cleaning up may fail is nobody's loss."""
-_CLEANS = regex(r"[@\-\s]*(?:rm|rmdir|mkdir|unlink|find\s[^;&|]*-delete)\b[^;&|]*\Z")
-"""A command that only makes room, whatever the folder is called."""
+_CLEANS = regex(
+    r"[@\-\s]*(?:rm|rmdir|mkdir|unlink|find\s[^;&|]*-delete"
+    r"|(?:python[\d.]*\s+-m\s+)?coverage\s+(?:combine|erase|html|xml|json|lcov|annotate))\b[^;&|]*\Z"
+)
+"""A command that only makes room, or writes what was measured, whatever the folder is called."""
 _HOOKS = regex(
     r"\Apytest_(?:collection_modifyitems|ignore_collect|collect_file|pycollect_makeitem|deselected"
     r"|runtest_\w+|pyfunc_call|sessionfinish|unconfigure|report_teststatus|itemcollected"
