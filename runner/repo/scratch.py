@@ -29,11 +29,11 @@ from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
 from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
     StatCache,
+    await_signature,
     compare_plain,
     make_readable,
     put,
     remove_odd_files,
-    await_signature,
     sweep,
 )
 from runner.repo.trees import (
