@@ -230,7 +230,11 @@ _PYTEST = regex(
     r"^(?:=+ )?(?:\d+ \w+(?:, )?)+ in [\d.]+s|^(?:=+ )?no tests (?:ran|collected)", re.MULTILINE
 )
 _UNITTEST_COUNT = regex(r"^Ran (\d+) tests? in [\d.]+s", re.MULTILINE)
-_UNITTEST_BAD_COUNT = regex(r"\b(failures|errors|skipped)=(\d+)")
+_UNITTEST_COUNTS = regex(
+    r"\b(expected failures|unexpected successes|failures|errors|skipped)=(\d+)"
+)
+_UNITTEST_WORDS = {"expected failures": "xfailed", "unexpected successes": "failures"}
+"""What unittest says otherwise than the rest: the second fails a run (`unittest/result.py`)."""
 _TAP_COUNT = regex(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
 _GO_PACKAGE = regex(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
 _GO_TEST = regex(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
@@ -286,9 +290,13 @@ def _count_unittest(output: str) -> dict[str, int] | None:
     if not ran:
         return None
     # Of the end alone: a test may print `errors=2` itself.
-    bad = _count_words(_UNITTEST_BAD_COUNT.findall(output[-400:]))
-    passed = read_number(ran[-1]) - sum(bad.values())
-    return {"passed": max(0, passed)} | {word: number for word, number in bad.items() if number}
+    said = _UNITTEST_COUNTS.findall(output[-400:])
+    others: dict[str, int] = {}
+    for word, number in _count_words(said).items():
+        name = _UNITTEST_WORDS.get(word, word)
+        others[name] = others.get(name, 0) + number
+    passed = read_number(ran[-1]) - sum(others.values())
+    return {"passed": max(0, passed)} | {word: number for word, number in others.items() if number}
 
 
 def _tap(output: str) -> dict[str, int] | None:

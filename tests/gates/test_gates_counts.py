@@ -19,6 +19,15 @@ from runner.gates.result_parsers import ran_no_test, read_counts
             "Ran 5 tests in 0.003s\n\nFAILED (failures=1, errors=1)",
             {"passed": 3, "failures": 1, "errors": 1},
         ),
+        ("Ran 3 tests in 0.003s\n\nOK (expected failures=1)", {"passed": 2, "xfailed": 1}),
+        (
+            (
+                "Ran 9 tests in 0.003s\n\nFAILED (failures=1, expected failures=2, skipped=1,"
+                " unexpected successes=3)"
+            ),
+            {"passed": 2, "failures": 4, "skipped": 1, "xfailed": 2},
+        ),
+        ("Ran 1 test in 0.003s\n\nFAILED (unexpected successes=1)", {"passed": 0, "failures": 1}),
         ("# tests 4\n# pass 3\n# fail 1\n# skipped 0", {"passed": 3, "failed": 1}),
         (
             "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out",
