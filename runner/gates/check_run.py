@@ -294,7 +294,7 @@ def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ra
     if not_taken(ran):
         told.clear()
         ran = bench.run(check, told.plain)
-    return ran, told.read_told(), told.expected
+    return ran, told.hear(check, bench, ran), told.expected
 
 
 def evaluate_run(

@@ -126,6 +126,10 @@ class Told:
     """Test programs that ended before they said how."""
     lost: tuple[Lost, ...] = ()
     """Assertions that failed where nobody heard of it."""
+    doubtful: Told | None = None
+    """What failed besides, or came to no end, below a program of Python that may ask for that."""
+    marks: tuple[str, ...] = ()
+    """What names the starts of those tests."""
 
     @property
     def failed(self) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -21,7 +22,7 @@ from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.coverage.instrument import make_empty
 from runner.gates.shim import own_folder
-from runner.gates.test_reports import read_told
+from runner.gates.test_reports import read_told, settle_doubt
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
@@ -66,6 +67,22 @@ class Reporting:
     def read_told(self) -> Told:
         """What the test programs said."""
         return read_told(self.folder, self.root)
+
+    def hear(self, check: Check, bench: GateContext, ran: Ran) -> Told:
+        """What the test programs said of a run that ended.
+
+        A program may have tests fail on purpose and look at how they end. Where it passes as well
+        with something in their place that passes and says nothing, it does not heed them, and they
+        count.
+        """
+        told = self.read_told()
+        if told.doubtful is None or not ran.passed:
+            return told
+        variables = {"RUNNER_REPORT_FEIGN": ",".join(told.marks), "RUNNER_COVER_OUT": ""}
+        other = Fitted(self.fitted.line, {**self.fitted.variables, **variables})
+        again = bench.run(replace(check, id=f"{check.id}-feigned"), other)
+        seen = all((self.folder / f"{mark}.feigned").exists() for mark in told.marks)
+        return settle_doubt(told) if again.passed and seen else told
 
 
 def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:

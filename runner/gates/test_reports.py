@@ -48,6 +48,7 @@ _BY_NAME = ("pytest",)
 # `PYTEST_CURRENT_TEST` in pytest's documentation: the id of the test, a blank, its phase.
 _PHASE = regex(r" \((?:setup|call|teardown)\)\Z")
 """What pytest puts behind the id of the test that runs."""
+_MARK = regex(r"start-[0-9a-f]{1,8}")
 _MOST_LOST = 5000
 _ASKED = ("go", "cargo")
 """Tools that name every test only where they are asked to."""
@@ -66,6 +67,8 @@ class Report:
     chain: frozenset[int] = frozenset()
     """Who started it, as far as that may be a test program."""
     time: int = 0
+    marks: tuple[str, ...] = ()
+    """The starts of it by programs of Python that are no test programs."""
 
     @property
     def failed(self) -> int:
@@ -75,12 +78,54 @@ class Report:
 
 def read_told(folder: Path, root: str = "") -> Told:
     """What the reports in a folder say; files below `root` are named as the project does."""
-    unfinished = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
     lost = tuple(one for file in files_in(folder, end=".lost") for one in _lost(file, root))
-    told = together(_outermost(every))
-    return replace(told, unfinished=unfinished, unnamed=unnamed, lost=lost)
+    open_ended = [(_stem(file), _marks_beside(file)) for file in files_in(folder, end=".started")]
+    told = _heard(_outermost(every), open_ended)
+    return replace(told, unnamed=unnamed, lost=lost)
+
+
+def _stem(file: Path) -> str:
+    return file.name.partition("-")[0]
+
+
+def _marks_beside(file: Path) -> tuple[str, ...]:
+    try:
+        return _marks(str(json.loads(text_of(file.with_suffix(".json")) or "")["chain"]))
+    except _UNFIT:
+        return ()
+
+
+def _heard(reports: list[Report], unfinished: list[tuple[str, tuple[str, ...]]]) -> Told:
+    """All of them; what failed below a program of Python stands beside it, as long as in doubt."""
+    plain = [one for one in reports if not one.marks]
+    below = [one for one in reports if one.marks]
+    doubtful = replace(
+        together(below), unfinished=tuple(tool for tool, marks in unfinished if marks)
+    )
+    cut = tuple(tool for tool, marks in unfinished if not marks)
+    if doubtful.failed or doubtful.unfinished:
+        bad = [*(one.marks for one in below if one.failed), *(marks for _, marks in unfinished)]
+        marks = tuple(sorted({mark for each in bad for mark in each}))
+        return replace(together(plain), unfinished=cut, doubtful=doubtful, marks=marks)
+    heard = together(reports) if doubtful.counts.get("passed") else together(plain)
+    return replace(heard, unfinished=cut)
+
+
+def settle_doubt(told: Told) -> Told:
+    """The same with the failures that the program which started those tests does not heed."""
+    if told.doubtful is None:
+        return told
+    counts = dict(told.counts)
+    for word, number in told.doubtful.counts.items():
+        counts[word] = counts.get(word, 0) + number
+    every = [one.results for one in (told, told.doubtful) if one.results]
+    results = TestResults(tuple(test for one in every for test in one.tests)) if every else None
+    unfinished = told.unfinished + told.doubtful.unfinished
+    return replace(
+        told, results=results, counts=counts, unfinished=unfinished, doubtful=None, marks=()
+    )
 
 
 _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -168,7 +213,7 @@ def _read_kept(file: Path, root: str) -> Report:
     try:
         about = json.loads(text_of(file) or "")
         tool, key, pid = str(about["tool"]), str(about["key"]), int(about["pid"])
-        chain = _pids(str(about["chain"]))
+        above = str(about["chain"])
         tail = about.get("tail")
         code = int(about.get("exit", 0))
     except _UNFIT:
@@ -183,7 +228,7 @@ def _read_kept(file: Path, root: str) -> Report:
     time = _time(beside) or _time(file)
     if tail is not None:
         counts = counts or _parse_summary(str(tail), code)
-    return Report(tool, key, named, counts, pid, chain, time)
+    return Report(tool, key, named, counts, pid, _pids(above), time, _marks(above))
 
 
 def _of_program(file: Path) -> Report:
@@ -202,7 +247,8 @@ def _of_program(file: Path) -> Report:
     results = named if named and is_whole else None
     some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
-    return Report(tool, key, results, counts or some, pid, _pids(about[1]), _time(file))
+    chain, marks = _pids(about[1]), _marks(about[1])
+    return Report(tool, key, results, counts or some, pid, chain, _time(file), marks)
 
 
 def _is_json(output: str) -> bool:
@@ -232,6 +278,10 @@ def _says_failed(output: str) -> bool:
 
 def _pids(text: str) -> frozenset[int]:
     return frozenset(pid for part in text.split(",") if (pid := read_number(part.strip())) >= 0)
+
+
+def _marks(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if _MARK.fullmatch(part))
 
 
 def _time(file: Path) -> int:

@@ -53,6 +53,7 @@ test('a', () => {{
 }});
 """
 GO = 'package a\nimport "testing"\nfunc TestA(t *testing.T) {{ if 1 != {} {{ t.Fatal() }} }}\n'
+STARTED = "import subprocess, sys\nline = [sys.executable, '-m', 'pytest', '-q', 'test_bad.py']\n"
 FILES = {
     "test_u.py": UNIT.format(2),
     "test_v.py": UNIT.format(1),
@@ -71,6 +72,23 @@ FILES = {
     "on_purpose.py": "import subprocess, sys\n"
     "def started(*words):\n    return subprocess.run([sys.executable, '-m', *words])\n"
     "assert started('pytest', '-q', 'test_bad.py').returncode == 1\n",
+    "unheeded.py": STARTED
+    + "done = subprocess.run(line)\nprint('it ended with', done.returncode)\n",
+    "shown.py": STARTED + "print(subprocess.run(line, capture_output=True).stdout.decode())\n",
+    "always.py": STARTED + "code = subprocess.call(line)\nif code: print('some')\nsys.exit(0)\n",
+    "waits.py": STARTED + "child = subprocess.Popen(line)\nprint(child.wait())\n",
+    "cut.py": STARTED.replace("test_bad", "test_cut") + "print(subprocess.call(line))\n",
+    "read.py": STARTED
+    + "said = subprocess.run(line, capture_output=True).stdout\nassert b'1 failed' in said\n",
+    "raised.py": STARTED + "try: subprocess.check_call(line)\n"
+    "except subprocess.CalledProcessError: sys.exit(0)\nsys.exit('they are to fail')\n",
+    "waited.py": STARTED + "child = subprocess.Popen(line)\nassert child.wait() == 1\n",
+    "elsewhere.py": "import pathlib, subprocess, sys, tempfile\n"
+    "file = pathlib.Path(tempfile.mkdtemp(), 'test_bad.py')\n"
+    "file.write_text('def test_a(): 1 / 0')\n"
+    "assert subprocess.run([sys.executable, '-m', 'pytest', '-q', file]).returncode == 1\n",
+    "all_good.py": STARTED.replace("test_bad", "test_x") + "sys.exit(subprocess.call(line))\n",
+    "test_cut.py": "import os\ndef test_a(): os._exit(0)\n",
     "direct.py": "import unittest, test_u\n"
     "unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromModule(test_u))\n",
     "prints.py": "print('1 failed in 0.10s')\n",
@@ -119,6 +137,11 @@ def needs(line):
         "python3 -m pytest -q -p no:terminal test_bad.py & wait",
         "if python3 -m pytest -q test_bad.py; then echo ok; fi",
         "python3 run_all.py",
+        "python3 unheeded.py",
+        "python3 shown.py",
+        "python3 always.py",
+        "python3 waits.py",
+        "python3 cut.py",
         "python3 -m pytest -q --junitxml=mine.xml test_bad.py; echo done",
         'python3 -c \'import pytest; pytest.main(["-q", "test_bad.py"])\'',
         "x=$(python3 -m pytest -q test_bad.py); echo $x",
@@ -147,6 +170,11 @@ def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
         ("python3 -m pytest -q test_inner_unittest.py", 1),
         ("python3 prints.py", None),
         ("python3 on_purpose.py", None),
+        ("python3 read.py", None),
+        ("python3 raised.py", None),
+        ("python3 waited.py", None),
+        ("python3 elsewhere.py", None),
+        ("python3 all_good.py", 1),
         ("make print", None),
         ("make good", 1),
         ("python3 -m pytest -q test_x.py", 1),
