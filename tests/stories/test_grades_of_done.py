@@ -30,6 +30,8 @@ def test_each_done_says_by_what_it_is_proven(workplace):
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert "6 tasks: 6 DONE (4 unproven)" in ended.out
+    before = ended.err.partition("started")[0]
+    assert "TASK-003, TASK-004 will be DONE — unproven: nothing proves it" in before
     static = "lint, types and builds alone prove nothing"
     assert grades(workplace) == {
         "TASK-001": ("proven", "tests", ""),

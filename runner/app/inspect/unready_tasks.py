@@ -120,18 +120,37 @@ def _judge(task: Task, settings: Settings) -> Verdict | None:
     if lacks is not None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return Verdict(message, PROOF_HINT, blocks=True)
-    if _stays_unproven(task, settings):
-        message = f"{task.id} will be DONE — unproven: nothing proves it"
-        return Verdict(message, PROOF_HINT, blocks=False)
+    if _stays_unproven(task, settings) and not _is_untested_code(task):
+        return Verdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
     return None
 
 
+UNPROVEN = "will be DONE — unproven: nothing proves it"
+
+
+def find_untested(reading: Reading, settings: Settings) -> tuple[str, ...]:
+    """Open tasks whose code nothing will prove, of which the plan's own warning says less."""
+    return tuple(
+        task.id
+        for task in reading.plan.tasks
+        if task.status is not Status.DONE
+        and _is_untested_code(task)
+        and _stays_unproven(task, settings)
+        and not isinstance(chosen := choose(task, settings), Finding)
+        and unprovable(task, settings, chosen) is None
+    )
+
+
 def _stays_unproven(task: Task, settings: Settings) -> bool:
-    """Whether nothing proves what it writes, and nothing has said so: code without tests was."""
+    """Whether nothing proves what it writes, and the plan does not say so."""
     if not task.writes_anything or without_proof(task.no_proof, task.outputs):
         return False
-    told = not task.test_contracts and any(map(is_code, task.outputs))
-    return not told and strongest_possible(task, settings) in (None, ProvenBy.STATIC)
+    return strongest_possible(task, settings) in (None, ProvenBy.STATIC)
+
+
+def _is_untested_code(task: Task) -> bool:
+    """Whether the reading of the plan warns of it already."""
+    return not task.test_contracts and any(map(is_code, task.outputs))
 
 
 def _problem(places: Places, task: Task, message: str, hint: str, severity: Severity) -> Problem:

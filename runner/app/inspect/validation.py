@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.app.inspect.unready_tasks import Verdicts, unready
+from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
 from runner.errors import ExitCode
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
@@ -24,8 +24,9 @@ from runner.plan.spans import Places
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
+from runner.run.proof_required import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
-from runner.text.wording import did_you_mean, plural
+from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -139,6 +140,8 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
         observer.say(render(lent))
     for problem in unready(reading, project.settings):
         observer.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
+    if untested := find_untested(reading, project.settings):
+        observer.say(f"{join_few(untested)} {UNPROVEN}\n  hint: {PROOF_HINT}")
     return reading
 
 
