@@ -28,6 +28,7 @@ from runner.report.status_line import (
     NOT_APPLICABLE,
     TaskReport,
     format_checks,
+    format_unseen,
     patterns_applied,
     regressions,
     sast_counts,
@@ -190,6 +191,8 @@ class CheckpointDocument:
     """What the implementer of each task said last of its work; None where nobody is heard."""
     _files: dict[str, int] = field(default_factory=dict)
     """How many files the last attempt at each task landed; 0 where it is not among them."""
+    _unseen: dict[str, str] = field(default_factory=dict)
+    """What no compiler looked at of each task's last attempt, and why."""
     _told: bool = False
     """Whether this run wrote a line of any task."""
     _scanning: set[str] = field(default_factory=set)
@@ -250,6 +253,8 @@ class CheckpointDocument:
                 self._files[record.task] = 0
             case TaskLanded(paths=paths) if paths:
                 self._files[record.task] = len(paths)
+            case AttemptFinished(findings=found):
+                self._unseen[record.task] = format_unseen(found)
 
     def _listen(self, record: Record) -> None:
         """Keep what an implementer says; of blocks nobody says more than the plan does."""
@@ -327,7 +332,7 @@ class CheckpointDocument:
             sast=self.sast(id_),
             patterns=self._title_patterns(known.patterns),
             worth=self._worth(id_, known),
-            notes=tuple(note for note in (known.note, self._hear(known)) if note),
+            notes=tuple(filter(None, (known.note, self._hear(known), self._unseen.get(id_)))),
             cost=cost(known.usage),
         )
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from runner.lazy_dataclass import dataclass
 from runner.model import Level, Status, Verdict
 from runner.text.display import display, display_markdown
-from runner.text.wording import count_words, read_number
+from runner.text.wording import count_words, join_few, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.model import Coverage, Proof
+    from runner.model import Coverage, Finding, Proof
 
     SastCounts: TypeAlias = Mapping[str, int] | Literal["pending"] | None
 
@@ -192,6 +192,15 @@ def format_checks(files: int, proofs: Iterable[Proof]) -> str:
         return ""
     told = [count_words(files, "files")] if files else []
     return ", ".join([*told, f"{count_words(tests, 'tests')} of others"])
+
+
+def format_unseen(findings: Iterable[Finding]) -> str:
+    """`not compiled: no parser for JSX here (a.jsx, b.jsx)`; empty where all was compiled."""
+    found: dict[str, list[str]] = {}
+    for one in findings:
+        if one.check == "compile" and not one.refuses:
+            found.setdefault(one.message, []).append(one.path)
+    return "; ".join(f"{why} ({join_few(paths)})" for why, paths in found.items())
 
 
 def _gates(proofs: Sequence[Proof]) -> str:

@@ -27,3 +27,17 @@ def test_old_errors_of_the_compiler_refuse_nothing(workplace, code, strict, stat
     if status == "BLOCKED":
         assert "compile failed" in said.out + said.err
     assert not workplace.dirt
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="Node is not installed")
+def test_what_no_parser_looked_at_stands_in_the_checkpoint(workplace):
+    view = "export const View = () => <p>one</p>;\n"
+    workplace.plan(
+        a_task("TASK-001", blocks={"one.jsx": view, "two.js": view}, tests=["test -f one.jsx"]),
+        a_task("TASK-002", blocks={"b.js": "module.exports = 3;\n"}, tests=["test -f b.js"]),
+    )
+    assert workplace.run("-j", "1").code == 0
+    checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
+    first, second = checkpoint.split("--- Task")[1:3]
+    assert "Notes: not compiled: no parser for JSX here (one.jsx, two.js)\n" in first
+    assert "Notes: —\n" in second
