@@ -93,8 +93,12 @@ def test_the_evidence_says_proven_only_over_something(workplace):
     workplace.plan(
         a_task("TASK-001", blocks=TESTED, tests=[UNITTEST]),
         a_task("TASK-002", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-003", blocks={"b.py": "B = 1\n"}, fields=["Gates:\n  - lint: `test -e b.py`"]),
     )
     assert workplace.run().code == 0
+    static = workplace.runner("evidence", "TASK-003").out
+    assert "\nrun by the runner: gate:lint\n" in static
+    assert "proven by the runner" not in static
     said = workplace.runner("evidence", "TASK-001").out
     assert "DONE, proven by tests; it stands for the task as it is written now" in said
     assert "proven by the runner: TC-001" in said

@@ -174,7 +174,8 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     if found.unverified is not None:
         yield f"have it proven on what is committed: runner verify {display(task.id)}"
     elif ran := _list_ran(evidence.proofs):
-        yield f"proven by the runner: {ran}"
+        how = "proven" if graded.is_proven else "run"
+        yield f"{how} by the runner: {ran}"
     for need, why in found.built_on.items():
         yield f"it was built on {display(need)}, {display(why)}"
     where = f"commit {short(evidence.told_in)}" if evidence.told_in else "the journal"
