@@ -121,6 +121,10 @@ def test_a_clone_without_a_journal_sees_the_same_grades(workplace, tmp_path):
     workplace.git("clone", "-q", ".", str(tmp_path / "clone"))
     clone = type(workplace)(tmp_path / "clone", workplace.home)
     assert grades(clone) == grades(workplace)
+    for words in (("status",), ("show", "TASK-003")):
+        told = [line for line in clone.runner(*words).out.splitlines() if "DONE (unproven)" in line]
+        assert told
+        assert set(told) <= set(workplace.runner(*words).out.splitlines()), words
 
 
 def test_what_a_command_writes_without_a_proof_is_blocked_before_it_runs(workplace):

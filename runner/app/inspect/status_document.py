@@ -115,9 +115,9 @@ def _word(view: View, task: OutlineTask) -> str:
 
 
 def _note(view: View, task: OutlineTask) -> str:
-    note = view.note(task)
+    note = view.remark(task)
     if view.worth(task.id):
-        return note or view.grades[task.id].why
+        return note
     derived = ""
     if task.id == view.landing:
         derived = "its landing was interrupted: the next run finishes it"

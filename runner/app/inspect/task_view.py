@@ -86,8 +86,7 @@ def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]
         said += f" ({known.reason})"
     elif worth := view.worth(task.id):
         said += f" ({worth})"
-    why = view.grades[task.id].why if view.worth(task.id) else ""
-    note = display(view.note(outlined) or why)
+    note = display(view.remark(outlined))
     yield f"{said} — {note}" if note else said
     if known.cause in past.times:
         yield f"since {moment(past.times[known.cause])}"

@@ -100,6 +100,13 @@ class View:
         written = task.note if task.status is known.status and not is_grade(task.note) else ""
         return self.unverified[task.id].why if task.id in self.unverified else known.note or written
 
+    def remark(self, task: OutlineTask) -> str:
+        """The note; of a DONE that is not proven why, where no person's word stands beside it."""
+        note = self.note(task)
+        if self.worth(task.id) and (not note or self.is_verified(task.id)):
+            return self.grades[task.id].why
+        return note
+
     def worth(self, id_: str) -> str:
         """`unproven` or `waived` of a DONE task; empty where it is proven, or not DONE."""
         graded = self.grades.get(id_)
