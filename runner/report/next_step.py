@@ -27,7 +27,7 @@ else:
     preflight = lazy_module("runner.run.preflight")
 
 SCOPE = "scope"
-"""The check whose hint is a line of the plan."""
+"""The check whose hint is a line of the plan, where one would do."""
 _MISSING = "give it what is missing (`runner doctor` lists it), then `runner`"
 LACKING = {
     # What these lacked is looked for again by every run: to ask for them again changes nothing.
@@ -100,7 +100,9 @@ def _mend(known: TaskState, hint: str) -> str:
     name = display(known.id)
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check == SCOPE for one in refused):
-        return f"put this line into its section, then `runner`:  {hint}"
+        if hint.startswith("- "):
+            return f"put this line into its section, then `runner`:  {hint}"
+        return f"{hint}; then `runner retry {name}`"
     if was_refused(known):
         return f"mend the plan{_or_finish(known)}, then `runner`"
     return f"mend the plan{_or_finish(known)}, then `runner`; as it is: `runner retry {name}`"

@@ -214,6 +214,15 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     assert f"next: {scope}" in workplace.runner("why", "2").out
 
 
+def test_of_a_proposal_that_is_too_large_no_line_of_the_plan_is_advised(workplace):
+    command = "truncate -s 60M b.bin"
+    workplace.plan(a_task("TASK-001", outputs=["b.bin"], command=command, tests=["test -f b.bin"]))
+    said = workplace.run().out
+    assert "put this line into its section" not in said
+    step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
+    assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
+
+
 def test_a_blocked_task_is_tried_again_with_what_a_person_says(workplace):
     command = "grep -q 'use the short name' $RUNNER_BRIEF && echo good > a.txt || echo bad > a.txt"
     section = a_task("TASK-001", outputs=["a.txt"], command=command, tests=["grep -q good a.txt"])
