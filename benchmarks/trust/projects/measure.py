@@ -28,6 +28,9 @@ import base_python
 import base_python_around
 import base_python_asserts
 import base_python_config
+import fifth_base
+import fifth_good
+import fifth_new
 import fresh_base
 import fresh_good
 import fresh_new
@@ -72,6 +75,9 @@ WRITTEN = (
     late_base,
     late_new,
     late_good,
+    fifth_base,
+    fifth_new,
+    fifth_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -100,10 +106,12 @@ def lists() -> str:
     fresh = _digest("fresh*.py")
     unseen = _digest("unseen*.py")
     late = _digest("late*.py")
+    fifth = _digest("fifth*.py")
     head = f"{count}, {families} families of bad changes"
     return (
         f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
-        f"unseen: sha256:{unseen}\nlate:  sha256:{late}"
+        f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
+        f"fifth: sha256:{fifth}"
     )
 
 

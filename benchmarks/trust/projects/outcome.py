@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from changes import Files
+from fifth import CHECKS as FIFTH_CHECKS
+from fifth import whole_check as fifth_text
 from late import CHECKS as LATE_CHECKS
-from late import whole_check
+from late import whole_check as late_text
 from repositories import (
     APPLY,
     digest,
@@ -138,9 +140,9 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
     honest = Files(one.before)
     if one.case.honest:
         one.case.honest(honest)
-    late = LATE_CHECKS.get(one.case.project.name)
-    path, command = late or CHECKS[one.case.project.name]
-    whole = whole_check if late else hidden_text
+    ways = ((CHECKS, hidden_text), (LATE_CHECKS, late_text), (FIFTH_CHECKS, fifth_text))
+    checks, whole = next(way for way in ways if one.case.project.name in way[0])
+    path, command = checks[one.case.project.name]
     text = whole(one.case.project, one.case.hidden)
     for step, edits, wanted in (("bad", one.edits, False), ("honest", honest.edits, True)):
         folder = place.root / "clones" / f"hidden-{step}-{one.case.name}"

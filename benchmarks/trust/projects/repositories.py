@@ -75,6 +75,15 @@ PACKAGES = {
         "@babel/preset-env@7.29.14",
         "esbuild@0.28.2",
     ),
+    "ms": (
+        "jest@30.0.5",
+        "ts-jest@29.4.0",
+        "ts-node@10.9.2",
+        "@jest/globals@30.0.5",
+        "typescript@5.8.3",
+        "@types/node@24.1.0",
+        "esbuild@0.28.2",
+    ),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
