@@ -1,5 +1,6 @@
 """Frozen tests of JavaScript, Go and Rust, and configuration through which tests are left out."""
 
+import re
 import time
 
 import pytest
@@ -116,6 +117,41 @@ def test_what_claims_less_than_before_is_refused(language, old, new):
     text = TEXTS[language]
     assert old in text
     assert refused(PATHS[language], text, text.replace(old, new, 1))
+
+
+SETS_UP = """package shop
+
+func TestPrice(t *testing.T) {
+	if err := os.Setenv("RATE", "2"); err != nil {
+		t.Fatal("no rate: " + err.Error())
+	}
+	dir, err := os.MkdirTemp("", "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := Price(3); got != 6 {
+		t.Errorf("got %d", got)
+	}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "until", "new", "count"),
+    [
+        ("\tif err := os.Setenv", "\tdir, err", '\tt.Setenv("RATE", "2")\n', 0),
+        ("\tdir, err", "\tif err := Write", "\tdir := t.TempDir()\n", 0),
+        ("\tif err := Write", "\tif got", "\t_ = Write(dir)\n", 1),
+        ("\tif got", r"}\n\Z", "\tPrice(3)\n", 1),
+    ],
+)
+def test_what_prepares_a_test_in_go_is_no_assertion(first, until, new, count):
+    end = re.search(until, SETS_UP).start()
+    text = SETS_UP[: SETS_UP.index(first)] + new + SETS_UP[end:]
+    assert len(refused("shop/shop_test.go", SETS_UP, text)) == count
 
 
 @pytest.mark.parametrize(

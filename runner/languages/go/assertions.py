@@ -33,8 +33,12 @@ _PRINTED = re.compile(r"//[ \t]*(?i:(?:unordered )?output):")
 _SKIP = re.compile(r"\b\w+\.(?:Skip|SkipNow|Skipf)\s*\(")
 _RUN = re.compile(r"\b\w+\.Run\s*\(\s*(\"[^\"]*\")")
 _CLAIM = re.compile(
-    r"\b(?:\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)|(?:assert|require|is|qt)\.\w+)\s*\("
+    r"\b(?!\w*[eE]rr\w*\.Error\(\))(?:\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)|(?:assert|require|is|qt)\.\w+)\s*\("
 )
+_PREPARES = re.compile(
+    r"(?:=|\A)\s*(?:os\.(?:Setenv|Unsetenv|Chdir|Mkdir(?:All|Temp)?|CreateTemp)|ioutil\.Temp(?:Dir|File))\("
+)
+"""What makes ready for a test, whose failure says nothing of the product: `t.Setenv` fails by itself."""
 _TABLE = re.compile(r"\[\]\s*(?:struct\s*(?=\{)|\w+\s*(?=\{))")
 # `+build` is the form before Go 1.17 (go help buildconstraint).
 _BUILD = re.compile(r"^//\s*(?:go:build|\+build)\s+(.+)$", re.MULTILINE)
@@ -111,6 +115,8 @@ def _claims(source: str, mask: str, begin: int, end: int) -> Iterator[Claim]:
         last = min(statement_end(mask, match.start()), end)
         text = squeeze_code(source[match.start() : last], LITERALS)
         text = f"{_condition(source, mask, begin, match.start())}{text}"
+        if _prepares(mask, begin, match.start()):
+            continue
         word = match[0].rpartition(".")[2].rstrip("( \t\n")
         sides = go_sides(text, LITERALS)
         yield Claim(
@@ -130,6 +136,18 @@ def _condition(source: str, mask: str, begin: int, at: int) -> str:
     head = squeeze_code(source[start:opening])
     inside = opening > begin and head.startswith("if ") and find_closing(mask, opening) > at
     return f"{head}: " if inside else ""
+
+
+def _prepares(mask: str, begin: int, at: int) -> bool:
+    """Whether it stands below the `if` of an error that making ready for the test gave."""
+    opening = mask.rfind("{", begin, at)
+    start = mask.rfind("\n", begin, opening) + 1
+    head = mask[start:opening].strip()
+    if opening <= begin or not head.startswith("if ") or find_closing(mask, opening) < at:
+        return False
+    before = mask[mask.rfind("\n", begin, max(start - 1, begin)) + 1 : start]
+    said = head if ";" in head else before if re.fullmatch(r"if err\w* != nil", head) else ""
+    return bool(_PREPARES.search(said))
 
 
 def _subject(text: str, word: str) -> str:
