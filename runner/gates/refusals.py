@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.mutants import Mutant
@@ -54,6 +55,36 @@ def another_error(path: str, content: bytes, head: Head, line: int, kind: str) -
     start = sum(len(one) + 1 for one in lines[: head.line - 1])
     text = _ANOTHER_ERROR.replace("KIND", kind).encode()
     return Mutant(path, head.name, "wrapped", line, start, start, text)
+
+
+def erring_methods(
+    path: str, content: bytes, names: frozenset[str], lines: frozenset[int], kind: str
+) -> Iterator[tuple[str, Mutant]]:
+    """Methods of these classes that raise one error in these lines, with another one in its place.
+
+    With the name of the class. Where a method only hands on what another one raises is not known.
+    """
+    tree = python_tree(content) if is_written_in(path, "python") else None
+    texts = content.split(b"\n")
+    for owner in tree.body if tree else ():
+        if not isinstance(owner, ast.ClassDef) or owner.name not in names:
+            continue
+        for node in owner.body:
+            if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+                continue
+            if raised := [line for line in _raised(node, kind) if line in lines]:
+                start = sum(len(one) + 1 for one in texts[: node.lineno - 1])
+                text = indent(_ANOTHER_ERROR.replace("KIND", kind), " " * node.col_offset).encode()
+                name = f"{owner.name}.{node.name}"
+                yield owner.name, Mutant(path, name, "wrapped", raised[0], start, start, text)
+
+
+def _raised(function: ast.FunctionDef, kind: str) -> Iterator[int]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            if ast.unparse(raised).rpartition(".")[2] == kind:
+                yield node.lineno
 
 
 def refusing_all(path: str, content: bytes, head: Head) -> Iterator[Mutant]:

@@ -2,7 +2,9 @@
 
 A function that is given `now` and asks the clock beside it is right while the tests' clock stands;
 one that the plan calls lazy and that does all of its work at once gives the same list; and where
-the plan speaks of letters of any script, tests in ASCII tell bytes from letters nowhere.
+the plan speaks of letters of any script, tests in ASCII tell bytes from letters nowhere. An
+attribute that the plan gives a meaning and the code never names is one that a mock has all the
+same.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from runner.gates import function_heads
 from runner.gates.coverage.lines import own_lines
+from runner.gates.named_errors import definitions_in
 from runner.gates.test_awareness import find_tests
-from runner.languages.registry import is_written_in
+from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +32,14 @@ _CODE = regex(r"`([^`\n]+)`")
 _NAME = regex(r"[A-Za-z_$][\w$]*")
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
 _NONE = regex(r"\b(?:not|never|without|unlike|except|only|instead)\b", re.IGNORECASE)
+
+_ATTRIBUTE = regex(r"\b(?:attribute|property|field|header)\s+`(?P<of>[A-Za-z_]\w+)`")
+_AS_BEFORE = regex(
+    r"\b(?:no|not|never|without|gone|left|instead|any|remov\w*|renam\w*|drop\w*|delet\w*|deprecat\w*"
+    r"|keeps?|kept|unchanged|ignor\w*|other|before|today)\b",
+    re.IGNORECASE,
+)
+"""A sentence that may be about what is there, or goes away."""
 
 _CLOCK = regex(
     r"\bDate\.now\(\)|\bnew Date\(\)|\bperformance\.now\(\)|\btime\.(?:time|monotonic)\(\)"
@@ -64,6 +76,7 @@ def find_unlike(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_S
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
     own = own_lines(bench)
+    yield from _without_attributes(plan, named, written)
     for path, content in sorted(written.items()):
         lines = own.get(path, frozenset())
         for head in function_heads.heads(path, content):
@@ -79,6 +92,47 @@ def find_unlike(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_S
             if is_wide(plan) and _is_narrow(bench, head.name):
                 said = f"the plan speaks of letters beyond ASCII: no test gives {head.name} one"
                 yield path, head.line, said, "have a test give some, with what must come out"
+
+
+# --- an attribute that is never read --------------------------------------------------------
+
+
+def _without_attributes(
+    plan: str, named: frozenset[str], written: Mapping[str, bytes]
+) -> Iterator[_Said]:
+    """Attributes that the plan gives a meaning, where no code of the change has their name.
+
+    A mock has every attribute, so that tests pass with whichever the code asks for.
+    """
+    words = [
+        match["of"]
+        for sentence in _SENTENCE.split(plan)
+        if not _AS_BEFORE.search(sentence)
+        for match in _ATTRIBUTE.finditer(sentence)
+    ]
+    code = "\n".join(_spoken(*one) for one in written.items()).lower() if words else ""
+    places = [
+        (path, line)
+        for path, content in sorted(written.items())
+        for name, line in definitions_in(content.decode("utf-8", "replace"))
+        if name in named
+    ]
+    for word in dict.fromkeys(words) if places else ():
+        if word.lower() not in code:
+            said = f"the plan gives `{word}` a meaning, and no code of the change has that name"
+            yield *places[0], said, "have the code go by it, and a test with an object of its own"
+
+
+def _spoken(path: str, content: bytes) -> str:
+    """A file of code without what documents it."""
+    text, literals = read_code(path, content) or ("", None)
+    if literals is not None:
+        return literals.sub(lambda one: "" if one[0].startswith(("//", "/*")) else one[0], text)
+    tree = python_tree(text)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = None
+    return ast.unparse(tree) if tree else text
 
 
 # --- a clock beside the one that is given ---------------------------------------------------

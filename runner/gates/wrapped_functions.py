@@ -2,7 +2,8 @@
 
 What the plan says and no small mutant shows: that a function changes nothing of what it is given,
 which any test shows that gives it something to change; in which unit it answers, which no test
-tells that only knows of nothing; and which errors it refuses with (`refusals`). The tests that ran
+tells that only knows of nothing; an answer that the plan shows, which bounds and patterns do not
+tell from one near it; and which errors it refuses with (`refusals`). The tests that ran
 a function run once more with each of these in its place.
 """
 
@@ -25,7 +26,7 @@ from runner.gates.other_results import (
     sorting_sentences,
     spelling_sentences,
 )
-from runner.gates.refusals import another_error, refusing_all
+from runner.gates.refusals import another_error, erring_methods, refusing_all
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding
@@ -61,6 +62,10 @@ _UNITS = tuple(
         r"(?P<a>millimet\w+|mm)|(?P<b>centimet\w+|cm)|(?P<c>met(?:er|re)s?)|(?P<d>kilomet\w+|km)",
     )
 )
+_EXACT = regex(
+    r"`(?:\d[^`\n]*|[^`\n]*[^`\n\w.][^`\n]*)`\s+(?:is|are|gives?|returns?|becomes?|means?|=|->|=>|\u2192)\s+(?:`[^`\n]+`|-?\d)"
+)
+"""An answer that a plan shows, of a call or of what is given: no default of a parameter."""
 _NAME = regex(r"[A-Za-z_$][\w$]*")
 _CODE = regex(r"`([^`\n]+)`")
 _MOST = 4
@@ -89,12 +94,12 @@ _KEEPING = """def __keeping(f):
     return asked
 @__keeping
 """
-_OTHER_NUMBER = """def __another(f):
+_OTHER_ANSWER = """def __another(f):
     import functools
     @functools.wraps(f)
     def asked(*a, **k):
         result = f(*a, **k)
-        return NUMBER if type(result) in (int, float) else result
+        return ANSWER
     return asked
 @__another
 """
@@ -106,9 +111,9 @@ _SCRIPT_KEEPING = (
     " throw new E('what it was given was changed'); }"
     " return __result; }"
 )
-_SCRIPT_NUMBER = (
-    "{ const result = (() => BODY)(); return typeof result === 'number' ? NUMBER : result; }"
-)
+_SCRIPT_ANSWER = "{ const result = (() => BODY)(); return ANSWER; }"
+_ANSWER = "(NUMBER) if type(result) in (int, float) else (TEXT) if type(result) is str else result"
+_SCRIPT_ONE = "typeof result === 'number' ? NUMBER : typeof result === 'string' ? TEXT : result"
 
 
 def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator[Finding]:
@@ -124,29 +129,46 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
     errors = errors_of(bench.task)
     refuses = bool(_REFUSES.search(plan))
-    wanted = kept or units or errors or refuses or sorts or spells
+    exact = [one for one in sentences if _EXACT.search(one)]
+    wanted = kept or units or errors or refuses or exact or sorts or spells
     places = [*_places(bench, executions, own, named)][:_MOST] if wanted else []
     for place in places:
         head = place.head
-        about = place.path, place.content, head, place.line, laboratory
-        if _is_about(head, sorts, places) and (message := find_order(*about)):
+        for message in _find_untold_forms(place, places, (sorts, spells), laboratory):
             yield _finding(check, place, severity, message)
         if not head.gives:
             continue
-        if _is_about(head, spells, places) and (message := find_case(*about, spells)):
-            yield _finding(check, place, severity, message)
         names = _kept_names(head, kept)
         if names and not laboratory.is_over:
             mutant = keeping(place.path, place.content, head, names, place.line)
             if mutant and laboratory.run(mutant) is Ends.NOTICED:
                 yield _finding(check, place, severity, _changed(head))
-        if units and not laboratory.is_over and _is_untold(place, laboratory):
-            message = f"no test tells in which unit {head.name} answers: a thousand times its"
-            yield _finding(check, place, severity, f"{message} number passes them all")
+        shown = any(len(places) == 1 or head.name in _NAME.findall(one) for one in exact)
+        if message := _untold(place, laboratory, units=units, shown=shown):
+            yield _finding(check, place, severity, message)
         waited = [one for one in errors if head.name in one.words or len(places) == 1]
         message = _refuses_all(place, laboratory) if refuses else ""
         if message := message or _refused(place, waited, laboratory):
             yield _finding(check, place, severity, message)
+    lines = {path: executions.lines(path) & own[path] for path in own} if errors else {}
+    for mutant, message in _refused_by_classes(bench, lines, named, errors):
+        if not laboratory.is_over and laboratory.run(mutant) is Ends.SURVIVED:
+            yield _at(check, mutant.path, mutant.line, severity, message)
+
+
+def _find_untold_forms(
+    place: _Place,
+    places: list[_Place],
+    said: tuple[list[str], list[str]],
+    laboratory: MutantRunner,
+) -> Iterator[str]:
+    """What to say where no test tells an order, or a spelling, that sentences of the plan want."""
+    (sorts, spells), head = said, place.head
+    about = place.path, place.content, head, place.line, laboratory
+    if _is_about(head, sorts, places) and (message := find_order(*about)):
+        yield message
+    if head.gives and _is_about(head, spells, places) and (message := find_case(*about, spells)):
+        yield message
 
 
 def _is_about(head: Head, sentences: list[str], places: list[_Place]) -> bool:
@@ -206,6 +228,34 @@ def _refused(place: _Place, errors: list[NamedError], laboratory: MutantRunner) 
     return ""
 
 
+def _refused_by_classes(
+    bench: GateContext,
+    lines: Mapping[str, frozenset[int]],
+    named: frozenset[str],
+    errors: tuple[NamedError, ...],
+) -> Iterator[tuple[Mutant, str]]:
+    """Methods with another error than the plan names of their class, and what to say of each."""
+    found = [
+        (error, owner, mutant)
+        for path, own in sorted(lines.items())
+        if (content := bench.after(path)) is not None and not bench.is_test(path)
+        for error in errors
+        if error.kind
+        for owner, mutant in erring_methods(
+            path, content, named, own, error.kind.rpartition(".")[2]
+        )
+    ]
+    told: set[tuple[str, str]] = set()
+    for error, owner, mutant in found:
+        about = owner in error.words or len({one for _, one, _ in found}) == 1
+        if about and (mutant.function, error.kind) not in told:
+            told.add((mutant.function, error.kind))
+            yield (
+                mutant,
+                f"no test notices the {error.kind} of {owner}: another error passes them all",
+            )
+
+
 def _kept_names(head: Head, kept: list[str]) -> tuple[str, ...]:
     """The parameters that the plan keeps as they are: those that it names, else all."""
     if not kept:
@@ -218,6 +268,18 @@ def _changed(head: Head) -> str:
     return f"{head.name} changes what it is given, and the plan says that it does not"
 
 
+def _untold(place: _Place, laboratory: MutantRunner, *, units: bool, shown: bool) -> str:
+    """What to say where tests are content with another answer."""
+    name = place.head.name
+    if units and not laboratory.is_over and _is_untold(place, laboratory):
+        said = f"no test tells in which unit {name} answers: a thousand times its number passes"
+        return f"{said} them all"
+    if shown and not laboratory.is_over and _is_vague(place, laboratory):
+        said = f"no test tells the answer of {name}, as the plan shows it, from one near it: a"
+        return f"{said} twentieth more, or a text that goes on, passes them all"
+    return ""
+
+
 def _is_untold(place: _Place, laboratory: MutantRunner) -> bool:
     """Whether tests notice that a number is none, and not that it is another one."""
     about = place.path, place.content, place.head, place.line
@@ -227,12 +289,25 @@ def _is_untold(place: _Place, laboratory: MutantRunner) -> bool:
     return laboratory.run(none) is Ends.NOTICED
 
 
+def _is_vague(place: _Place, laboratory: MutantRunner) -> bool:
+    """Whether tests notice that an answer is none, and not that it is another one near it."""
+    about = place.path, place.content, place.head, place.line
+    none, other = another(*about, nothing=True, text="''"), near(*about)
+    if none is None or other is None or laboratory.run(other) is not Ends.SURVIVED:
+        return False
+    return laboratory.run(none) is Ends.NOTICED
+
+
 def _finding(check: str, place: _Place, severity: Severity, message: str) -> Finding:
+    return _at(check, place.path, place.head.line, severity, message)
+
+
+def _at(check: str, path: str, line: int, severity: Severity, message: str) -> Finding:
     return Finding(
         check=check,
         message=message,
-        path=place.path,
-        line=place.head.line,
+        path=path,
+        line=line,
         severity=severity,
         hint="the plan speaks of it: have the code do it, and a test that would fail otherwise",
     )
@@ -248,10 +323,27 @@ def keeping(
     return around(path, content, head, line, _SCRIPT_KEEPING.replace("NAMES", ", ".join(names)))
 
 
-def another(path: str, content: bytes, head: Head, line: int, *, nothing: bool) -> Mutant | None:
+def another(
+    path: str, content: bytes, head: Head, line: int, *, nothing: bool, text: str = "result"
+) -> Mutant | None:
     """The function with a thousand times the number that it gives, or with none."""
+    number = "result * 1000"
+    if nothing:
+        number = "float('nan')" if is_written_in(path, "python") else "NaN"
+    return _answering(path, content, head, line, (number, text))
+
+
+def near(path: str, content: bytes, head: Head, line: int) -> Mutant | None:
+    """The function with a number a twentieth greater than it gives, or a text that goes on."""
+    return _answering(path, content, head, line, ("result * 1.05", "result + '~'"))
+
+
+def _answering(
+    path: str, content: bytes, head: Head, line: int, answers: tuple[str, str]
+) -> Mutant | None:
+    number, text = answers
     if is_written_in(path, "python"):
-        number = "float('nan')" if nothing else "result * 1000"
-        return above(path, content, head, line, _OTHER_NUMBER.replace("NUMBER", number))
-    number = "NaN" if nothing else "result * 1000"
-    return around(path, content, head, line, _SCRIPT_NUMBER.replace("NUMBER", number))
+        answer = _ANSWER.replace("NUMBER", number).replace("TEXT", text)
+        return above(path, content, head, line, _OTHER_ANSWER.replace("ANSWER", answer))
+    answer = _SCRIPT_ONE.replace("NUMBER", number).replace("TEXT", text)
+    return around(path, content, head, line, _SCRIPT_ANSWER.replace("ANSWER", answer))

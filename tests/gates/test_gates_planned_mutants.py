@@ -40,6 +40,12 @@ def test_a_rounding_becomes_another_one(code, other):
     assert changed("a.py", PYTHON.format(code)) == [PYTHON.format(other)]
 
 
+def test_a_rounding_in_a_function_inside_of_another_is_changed_once():
+    code = "def f(x):\n    def g():\n        return round(x)\n    return g\n"
+    (mutant,) = roundings("a.py", code.encode())
+    assert mutant.function == "g"
+
+
 def test_what_rounds_nothing_stays():
     assert changed("a.py", PYTHON.format("int(x) + len(x)")) == []
 

@@ -90,3 +90,28 @@ def test_letters_beyond_ascii_that_the_plan_names_are_in_a_test(tmp_path, plan, 
     code = "def center(text, width):\n    return text.center(width)\n"
     found = said(tmp_path, code, NARROW.format(given), prose=CENTER.format(plan))
     assert len([1 for _, message in found if "beyond ASCII" in message]) == count
+
+
+STATUS = "Add `busy(answer)`: it says whether the attribute `status` of an answer is 503."
+BUSY = 'def busy(answer):\n    """Whether `status` is so."""\n    return {}  # by its status\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "plan", "count"),
+    [
+        ("shop.py", BUSY.format("bool(answer.retryable)"), STATUS, 1),
+        ("shop.py", BUSY.format("answer.status == 503"), STATUS, 0),
+        ("shop.py", BUSY.format("getattr(answer, 'status', 0) == 503"), STATUS, 0),
+        ("shop.py", BUSY.format("answer.get_status() == 503"), STATUS, 0),
+        ("shop.py", BUSY.format("answer"), STATUS.replace("says", "no longer says"), 0),
+        ("shop.py", BUSY.format("answer"), "Add `busy(answer)`; `status` is a property.", 0),
+        ("shop.py", BUSY.format("answer"), "Add `idle(answer)`: the field `status` is 200.", 0),
+        ("shop.ts", "export function busy(a) {\n  return !!a.retry; // status\n}\n", STATUS, 1),
+        ("shop.ts", "export function busy(a) {\n  return a['status'] === 503;\n}\n", STATUS, 0),
+        ("shop.go", "package a\n\nfunc busy(a A) bool {\n\treturn a.Status == 503\n}\n", STATUS, 0),
+    ],
+)
+def test_an_attribute_that_the_plan_names_is_in_the_code(tmp_path, path, code, plan, count):
+    asks = "from shop import busy\n\n\ndef test_it():\n    assert busy(a)\n"
+    found = said(tmp_path, code, asks, path=path, prose=plan)
+    assert len([1 for _, message in found if "`status`" in message]) == count

@@ -59,7 +59,7 @@ def said(tmp_path, code, tests, *acceptance):
     bench = proven(yard, f"{UNITTEST} test_shop", acceptance=acceptance)
     (check,) = planned_behaviour.checks(bench.task, bench.settings)
     found = planned_behaviour.prove(check, bench).findings
-    words = ("changes what it is given", "in which unit")
+    words = ("changes what it is given", "in which unit", "no test tells the answer")
     return [one.severity for one in found if any(word in one.message for word in words)]
 
 
@@ -102,6 +102,55 @@ def test_low():
 )
 def test_a_unit_of_the_plan_is_told_by_a_number_that_is_not_nothing(tmp_path, tests, line, count):
     assert said(tmp_path, SAME, tests, line) == [Severity.WARNING] * count
+
+
+LENGTH = """def seconds(text):
+    found = [int(one) for one in text.split(":")]
+    return found[0] * 60 + found[-1]
+
+
+def shown(number):
+    return f"{number // 60}:{number % 60:02}"
+"""
+NEARLY = """from shop import seconds, shown
+
+
+def test_seconds():
+    assert 60 <= seconds("1:01") < 90
+    assert abs(seconds("2:00") - 120) < 20
+
+
+def test_shown():
+    assert shown(61).startswith("1:0")
+    assert "2:" in shown(120)
+"""
+JUST = (
+    NEARLY
+    + """
+
+def test_just():
+    assert MORE
+"""
+)
+SECONDS = "`1:01` is 61 seconds, of a text, by `seconds`"
+
+
+@pytest.mark.parametrize(
+    ("tests", "line", "count"),
+    [
+        (NEARLY, SECONDS, 1),
+        (NEARLY, "`shown(61)` is `1:01`", 1),
+        (NEARLY, "`seconds` and `shown` are about a minute", 0),
+        (NEARLY, "`shown(number)` and `seconds`, whose `text` is `0:00`", 0),
+        (JUST.replace("MORE", "round(seconds('1:01')) == 61"), SECONDS, 0),
+        (JUST.replace("MORE", "seconds('1:01') == 61"), SECONDS, 0),
+        (JUST.replace("MORE", "shown(120).endswith(':00')"), "`shown(61)` is `1:01`", 0),
+        (JUST.replace("MORE", "shown(61) == '1:01'"), "`shown(61)` is `1:01`", 0),
+        ("def test_it():\n    import shop\n    shop.seconds('1:1')\n", SECONDS, 0),
+    ],
+)
+def test_an_answer_that_the_plan_shows_is_told_from_another_near_it(tmp_path, tests, line, count):
+    assert said(tmp_path, LENGTH, tests, line) == [Severity.WARNING] * count
 
 
 RENAME = """def moved(old, new):
@@ -154,6 +203,45 @@ def refusals(tmp_path, code, tests, *acceptance):
     ],
 )
 def test_an_error_of_the_plan_is_noticed_by_a_test(tmp_path, code, tests, line, count):
+    assert refusals(tmp_path, code, tests, line) == [Severity.WARNING] * count
+
+
+WITHIN = """class within(Base):
+    def __init__(self, low, high):
+        if not low <= high:
+            raise ValueError(f"{low} is above {high}")
+        self.low = low
+
+    def __call__(self, number):
+        return max(number, self.low)
+"""
+ANY = """from shop import within
+
+
+def test_within():
+    assert within(1, 3)(0) == 1
+
+
+def test_refused():
+    try:
+        within(3, 1)
+    except Exception:
+        return
+    raise AssertionError("no error")
+"""
+
+
+@pytest.mark.parametrize(
+    ("tests", "line", "count"),
+    [
+        (ANY, "`within`: a `low` above `high` is a ValueError", 1),
+        (ANY.replace("Exception", "ValueError"), "`within`: `low` above `high` is a ValueError", 0),
+        (ANY, "`within`: a `low` that is no number is a TypeError", 0),
+        (ANY, "`within` keeps `low`", 0),
+    ],
+)
+def test_an_error_of_a_class_of_the_plan_is_noticed_by_a_test(tmp_path, tests, line, count):
+    code = f"class Base:\n    pass\n\n\n{WITHIN}"
     assert refusals(tmp_path, code, tests, line) == [Severity.WARNING] * count
 
 

@@ -124,6 +124,7 @@ def _in_python(path: str, content: bytes) -> Iterator[Mutant]:
     starts = [0]
     for line in content.split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
+    found: dict[tuple[int, int], Mutant] = {}  # a function inside of another comes after it
     for function in ast.walk(tree) if tree else ():
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -132,7 +133,9 @@ def _in_python(path: str, content: bytes) -> Iterator[Mutant]:
             if new and isinstance(node, ast.expr):
                 start = starts[node.lineno - 1] + node.col_offset
                 end = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
-                yield Mutant(path, function.name, "rounding", node.lineno, start, end, new.encode())
+                about = path, function.name, "rounding", node.lineno
+                found[start, end] = Mutant(*about, start, end, new.encode())
+    yield from found.values()
 
 
 def _other_rounding(node: ast.Call | ast.BinOp) -> str:

@@ -38,7 +38,7 @@ _CLAIM = re.compile(
 _PREPARES = re.compile(
     r"(?:=|\A)\s*(?:os\.(?:Setenv|Unsetenv|Chdir|Mkdir(?:All|Temp)?|CreateTemp)|ioutil\.Temp(?:Dir|File))\("
 )
-"""What makes ready for a test, whose failure says nothing of the product: `t.Setenv` fails by itself."""
+"""What makes ready for a test: that it fails says nothing of the product."""
 _TABLE = re.compile(r"\[\]\s*(?:struct\s*(?=\{)|\w+\s*(?=\{))")
 # `+build` is the form before Go 1.17 (go help buildconstraint).
 _BUILD = re.compile(r"^//\s*(?:go:build|\+build)\s+(.+)$", re.MULTILINE)
