@@ -10,6 +10,7 @@ from runner.gates import coverage_gate, mutation
 from runner.gates.base import Check
 from runner.gates.contract_tests import prove as prove_test
 from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.brace_functions import functions
 from runner.gates.mutation.languages import mutants_of
 from runner.process.limits import Limits
 
@@ -237,3 +238,16 @@ def test_rust_is_changed_by_its_signs():
 def test_wide_letters_do_not_move_the_bytes():
     text = "function f(a) {\n  const s = 'ä€😀'; return a + 1;\n}\n"
     assert ("f", "arithmetic", "const s = 'ä€😀'; return a - 1;") in made("f.js", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("class A {\n  constructor(private now: () => number = Date.now) {}\n}\n", {"constructor"}),
+        ("function f(g: (x: number) => string, h = 1) { return g(h); }\n", {"f"}),
+        ("const made = { now: () => 3, later: (x) => x };\n", {"now", "later"}),
+        ("use({ now: () => 3 });\nconst f = (x: number): number => x;\n", {"now", "f"}),
+    ],
+)
+def test_the_type_of_a_parameter_is_no_function(text, names):
+    assert {one.name for one in functions(text, "js")} == names

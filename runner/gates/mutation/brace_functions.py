@@ -18,7 +18,7 @@ _SCRIPT = re.compile(
     r"\*?\s*#?(?P<method>[\w$]+)\s*(?:<[^()]*>)?\s*(?=\()"
 )
 _ARROW = re.compile(
-    r"(?:(?P<name>[\w$]+)\s*(?::[^=;\n]*)?[=:]\s*)?(?:async\s+)?(?:\([^()]*\)|[\w$]+)"
+    r"(?:(?P<name>[\w$]+)\s*(?::[^=;\n]*)?(?P<by>[=:])\s*)?(?:async\s+)?(?:\([^()]*\)|[\w$]+)"
     r"\s*(?::\s*[^=;{}\n]+)?=>\s*"
 )
 _GO = re.compile(r"\bfunc\s*(?:\((?P<on>[^)]*)\)\s*)?(?P<name>\w+)\s*(?:\[[^\]]*\])?(?=\()")
@@ -27,6 +27,8 @@ _NO_METHODS = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "function", "with", "await", "super"}
     | {"typeof", "new", "throw", "else", "do", "yield"}
 )
+_NEAR = 2_000
+"""Letters before an arrow that are looked at for what it stands in."""
 _RESULT = re.compile(r"\s*(?::[^{;=]*)?(?=\{)")
 
 
@@ -65,13 +67,28 @@ def _of_script(mask: str) -> Iterator[Function]:
 
 def _arrows(mask: str) -> Iterator[Function]:
     for match in _ARROW.finditer(mask):
-        if not match["name"]:
+        if not match["name"] or _is_type(mask, match):
             continue  # part of the function around it
         start = match.end()
         if mask[start : start + 1] == "{":
             yield Function(match["name"], start, find_closing(mask, start))
         else:
             yield Function(match["name"], start, statement_end(mask, start), is_expression=True)
+
+
+def _is_type(mask: str, match: re.Match[str]) -> bool:
+    """Whether it is the type of a parameter: `name:` stands right inside of parentheses."""
+    if match["by"] != ":":
+        return False
+    depth = 0
+    for at in range(match.start() - 1, max(match.start() - _NEAR, -1), -1):
+        if mask[at] in ")]}":
+            depth += 1
+        elif mask[at] in "([{":
+            if depth == 0:
+                return mask[at] == "("
+            depth -= 1
+    return False
 
 
 def _of_go(mask: str) -> Iterator[Function]:
