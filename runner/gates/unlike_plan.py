@@ -110,13 +110,17 @@ def _without_attributes(
         if not _AS_BEFORE.search(sentence)
         for match in _ATTRIBUTE.finditer(sentence)
     ]
-    code = "\n".join(_spoken(*one) for one in written.items()).lower() if words else ""
-    places = [
-        (path, line)
+    code = "\n".join(_spoken(*one) for one in written.items()) if words else ""
+    defined = [
+        (path, line, name)
         for path, content in sorted(written.items())
         for name, line in definitions_in(content.decode("utf-8", "replace"))
         if name in named
     ]
+    own = {name for _, _, name in defined} - {*words}
+    places = [(path, line) for path, line, _ in defined]
+    # What the plan itself calls a function says nothing of what that one reads.
+    code = _NAME.sub(lambda one: "" if one[0] in own else one[0].lower(), code)
     for word in dict.fromkeys(words) if places else ():
         if word.lower() not in code:
             said = f"the plan gives `{word}` a meaning, and no code of the change has that name"

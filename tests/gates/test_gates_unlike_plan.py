@@ -93,6 +93,7 @@ def test_letters_beyond_ascii_that_the_plan_names_are_in_a_test(tmp_path, plan, 
 
 
 STATUS = "Add `busy(answer)`: it says whether the attribute `status` of an answer is 503."
+NAMED = STATUS.replace("busy", "if_status")
 BUSY = 'def busy(answer):\n    """Whether `status` is so."""\n    return {}  # by its status\n'
 
 
@@ -100,6 +101,7 @@ BUSY = 'def busy(answer):\n    """Whether `status` is so."""\n    return {}  # b
     ("path", "code", "plan", "count"),
     [
         ("shop.py", BUSY.format("bool(answer.retryable)"), STATUS, 1),
+        ("shop.py", BUSY.format("answer.retry").replace("busy", "if_status"), NAMED, 1),
         ("shop.py", BUSY.format("answer.status == 503"), STATUS, 0),
         ("shop.py", BUSY.format("getattr(answer, 'status', 0) == 503"), STATUS, 0),
         ("shop.py", BUSY.format("answer.get_status() == 503"), STATUS, 0),
@@ -113,5 +115,6 @@ BUSY = 'def busy(answer):\n    """Whether `status` is so."""\n    return {}  # b
 )
 def test_an_attribute_that_the_plan_names_is_in_the_code(tmp_path, path, code, plan, count):
     asks = "from shop import busy\n\n\ndef test_it():\n    assert busy(a)\n"
+    asks = asks.replace("busy", "if_status") if plan is NAMED else asks
     found = said(tmp_path, code, asks, path=path, prose=plan)
     assert len([1 for _, message in found if "`status`" in message]) == count
