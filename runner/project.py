@@ -214,12 +214,17 @@ class Project:
             self._outline = (data, found)
         return self._outline[1]
 
+    def let_outline_go(self) -> None:
+        """Forget the outline: the whole plan is read next, and both need not be in memory."""
+        self._outline = None
+
     def statuses_in(self, data: bytes) -> dict[str, Status]:
         """What another text of the plan, such as a committed one, says of its tasks."""
-        found = cache.load_outline(
-            data, self.plan_path, self.cache, prefixes=self.settings.id_prefixes
-        )
-        return {task.id: task.status for task in reversed(found.tasks)}
+        found: dict[str, Status] = {}
+        named = (data, self.plan_path, self.cache, self.settings.id_prefixes)
+        for task in cache.iterate_tasks(*named):
+            found.setdefault(task.id, task.status)
+        return found
 
     @property
     def plan_file(self) -> older_text.PlanFile:

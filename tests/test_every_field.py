@@ -24,7 +24,8 @@ from runner.journal.state import RunState
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
 from runner.model.codec import Codec, Shape
-from runner.plan.cache import encode_section, load_plan, section_from
+from runner.plan.cache import load_plan
+from runner.plan.cache_file import encode_section, section_from
 from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection

@@ -80,7 +80,9 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if view.mistakes:
         said = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
         print(said, file=sys.stderr)
-    shown = [task for task in view.tasks if wanted in (None, view.status(task.id))]
+    shown = list(view.tasks)
+    if wanted is not None:
+        shown = [task for task in shown if view.status(task.id) is wanted]
     if given.called == "next":
         shown = list(view.ready())
     if given.json:

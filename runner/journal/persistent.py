@@ -7,7 +7,6 @@ costs about 2 µs at 10,000 keys where copying one dict of them costs 60.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import TypeVar, overload
 from zlib import crc32
 
@@ -18,7 +17,6 @@ T = TypeVar("T")
 _BUCKETS = 256
 
 
-@lru_cache(maxsize=1 << 15)
 def _bucket(key: Hashable) -> int:
     # Not hash(): texts hash differently in every process, and the order would differ with them.
     return crc32((key if isinstance(key, str) else repr(key)).encode("utf-8", "replace")) % _BUCKETS

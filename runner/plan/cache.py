@@ -1,7 +1,8 @@
 """The parsed plan kept in the user's cache folder, so that a second look costs no parsing.
 
-Two files beside each other: `outline.json` has the sections that are not plainly written,
-`plan.json` all that tasks say, and both digests of each. A line says what the file belongs to, then
+Three files beside each other: `outline.json` has the sections that are not plainly written,
+`stretches.json` those that are, many at once by their very bytes, `plan.json` all that tasks say,
+and both digests of each. A line says what the file belongs to, then
 each section has its row (`cache_file`). What does not fit is ignored and written anew. Nothing here
 is durable or trusted: it holds only what the plan's own bytes say.
 """
@@ -9,32 +10,31 @@ is durable or trusted: it holds only what the plan's own bytes say.
 from __future__ import annotations
 
 import os
-import sys
-from collections import deque
-from dataclasses import replace
-from functools import cache, partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import runner
 from runner import model
 from runner.lazy_module import lazy_module
-from runner.model import Block, Contract, GateSpec, Severity, Spec, Task, TestContract
-from runner.model.codec import Codec, Shape, usual_values
+from runner.model import Severity, Spec, Task
+from runner.model.codec import Codec, Shape
 from runner.plan import outline
-from runner.plan.cache_file import CacheFile
-from runner.plan.diagnostic import Problem
+from runner.plan.cache_file import CacheFile, encode_section, section_from
 from runner.plan.outline import (
     Cut,
     Kept,
     Known,
     KnownSection,
     Outline,
+    Stretches,
     digest_without,
+    find_plain,
     head_of,
+    match_known,
     tail_of,
-    walk,
 )
+from runner.plan.scanner import may_scan, scan
+from runner.plan.source import body_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.sections import Reader, Section, Written
-
-    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
+    from runner.plan.sections import Reader, Section
 else:
     document = lazy_module("runner.plan.document")
     markdown = lazy_module("runner.plan.markdown")
@@ -55,50 +53,136 @@ else:
 
 _FORMAT = 12
 _OUTLINE = "outline.json"
+_STRETCHES = "stretches.json"
 _PLAN = "plan.json"
 
 
 def load_outline(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Outline:
-    """The plan in outline; sections the cache knows are not parsed.
+    """The plan in outline; sections the cache knows are not parsed, nor stretches of them scanned.
 
     `path` names the file and keeps the caches of several plans apart. Without a folder nothing is
     kept. A folder that cannot be written is not an error.
     """
     learner = _Learner(data, path, prefixes)
-    digests = _Digests(learner, CacheFile(cache_folder, _PLAN, _stamp(path, prefixes)))
-    outline = _outline(learner, cache_folder, digests.of)
-    digests.sections = outline.sections
-    return outline
-
-
-def _outline(
-    learner: _Learner, cache_folder: Path | None, digests: Callable[[int], Spec]
-) -> Outline:
-    data, prefixes = learner.data, learner.prefixes
-    with CacheFile(cache_folder, _OUTLINE, _stamp(learner.path, prefixes)) as file:
-        known = decode_known_sections(file.values())
-        found = walk(data, known, prefixes, learner.learn, digests)
-        sections = [each.known for each in found if each.known is not None]
-        if learner.learnt or len(sections) != len(known):
-            file.replace((one.digest, one) for one in sections)  # rows of named tuples
+    digests = _Digests(learner, cache_folder)
+    found = tuple(_walk_file(learner, cache_folder, digests.of, remember=True))
+    digests.sections = found
     tasks = tuple(task for each in found for task in each.tasks)
+    known = [each.known for each in found if each.known is not None]
     return Outline(
         title=next((each.title for each in found if each.title), ""),
         tasks=tasks,
-        errors=sum(each.errors for each in sections) + (not tasks),
-        warnings=sum(each.warnings for each in sections),
+        errors=sum(each.errors for each in known) + (not tasks),
+        warnings=sum(each.warnings for each in known),
         sections=found,
     )
+
+
+def iterate_tasks(
+    data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
+) -> Iterator[OutlineTask]:
+    """The tasks of another text of the plan, one by one, by all but their digests.
+
+    The plain stretches that are kept stay those of the plan itself.
+    """
+    learner = _Learner(data, path, prefixes)
+    for found in _walk_file(learner, cache_folder, _no_digests):
+        yield from found.tasks
+
+
+def _walk_file(
+    learner: _Learner,
+    cache_folder: Path | None,
+    digests: Callable[[int], Spec],
+    *,
+    remember: bool = False,
+) -> Iterator[Found]:
+    """The sections of a file by what is kept of it; at its end that is written where it differs."""
+    stamp = _stamp(learner.path, learner.prefixes)
+    with CacheFile(cache_folder, _OUTLINE, stamp) as file:
+        known = decode_known_sections(file.values())
+    plain = CacheFile(cache_folder, _STRETCHES, stamp)
+    with plain:
+        kept = Stretches(learner.data, plain.texts(), digests)
+    sections = []
+    for found in _walk(learner, known, kept):
+        if found.known is not None:
+            sections.append(found.known)
+        yield found
+    if sections != known:
+        file.replace((one.digest, one) for one in sections)  # rows of named tuples
+    if remember and kept.differ:
+        plain.replace(kept.rows)
+
+
+def _walk(learner: _Learner, known: Sequence[KnownSection], kept: Stretches) -> Iterator[Found]:
+    """The sections of a file: the plain ones are kept or scanned, the others known or parsed."""
+    data, prefixes = learner.data, learner.prefixes
+    offset, line, expected = body_start(data), 1, 0
+    by_head: dict[int, list[int]] = {}
+    may_be_plain = may_scan(data)
+    while offset < len(data):
+        taken = kept.take(offset, line) if may_be_plain else ()
+        plain = scan(data, offset, prefixes) if may_be_plain and not taken else None
+        if plain is not None:
+            taken = (find_plain(plain, offset, line, kept.digests),)
+            kept.note(taken[0])
+        if taken:
+            yield from taken
+            offset, line = taken[-1].end, taken[-1].first_line + taken[-1].lines
+            continue
+        kept.part()
+        index = expected if expected < len(known) else -1
+        here = match_known(data, offset, line, known[index], prefixes) if index >= 0 else None
+        if here is None:
+            by_head = by_head or _by_head(known)
+            here, index = _elsewhere(data, offset, line, known, by_head, prefixes)
+        if here is None:
+            learnt = learner.learn(offset, line)
+            here = match_known(data, offset, line, learnt, prefixes, trusted=True)
+            if here is None:
+                raise AssertionError("a section that was just read is not known again")
+        else:
+            expected = index + 1
+        yield here
+        offset, line = here.end, line + here.lines
+    kept.part()
+
+
+def _by_head(known: Sequence[KnownSection]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for index, section in enumerate(known):
+        found.setdefault(section.head, []).append(index)
+    return found
+
+
+def _elsewhere(
+    data: bytes,
+    offset: int,
+    line: int,
+    known: Sequence[KnownSection],
+    by_head: dict[int, list[int]],
+    prefixes: tuple[str, ...],
+) -> tuple[Found | None, int]:
+    # Bounded: a plan may have thousands of sections that begin with the same line.
+    for index in by_head.get(head_of(data, offset), ())[:8]:
+        here = match_known(data, offset, line, known[index], prefixes)
+        if here:
+            return here, index
+    return None, -1
 
 
 class _Digests:
     """Both digests of the tasks of plain sections: read all at once when one is asked for."""
 
-    def __init__(self, learner: _Learner, file: CacheFile) -> None:
+    def __init__(self, learner: _Learner, folder: Path | None) -> None:
         self.sections: Sequence[Found] = ()
-        self._learner, self._file = learner, file
+        self._learner = learner
+        stamp = _stamp(learner.path, learner.prefixes)
+        self._stretches = CacheFile(folder, _STRETCHES, stamp)
+        self._plan = CacheFile(folder, _PLAN, stamp)
         self._by_start: dict[int, Spec] = {}
 
     def of(self, start: int) -> Spec:
@@ -108,20 +192,37 @@ class _Digests:
         return self._by_start[start]
 
     def _read(self) -> None:
-        with self._file as rows:
-            for found in self.sections:
-                digest = found.digest(self._learner.data)
+        """Take them from the rows of the whole sections, and keep them with the stretches."""
+        data, learner = self._learner.data, self._learner
+        # Where stretches have theirs already, few are looked for: other rows are not asked for,
+        # so that the file stays as it is.
+        asked = [one for one in self.sections if one.known is None and one.tasks]
+        lacking = [one for one in asked if callable(one.tasks[0].digests)]
+        whole = len(lacking) == len(asked)
+        with self._plan as rows:
+            for found in self.sections if whole else lacking:
+                digest = found.digest(data)
                 # Of all others the outline itself has both digests: their rows only stay.
                 if found.known is not None or not found.tasks:
                     rows.take(digest, bool)
                     continue
                 spec = rows.take(digest, decode_spec)
                 if spec is None:
-                    section = self._learner.read(found, keep=True)
+                    section = learner.read(found, keep=True)
                     rows.put(digest, encode_section(section))
                     spec = section.tasks[0].spec
                 self._by_start[found.tasks[0].span.start] = spec
-            rows.keep()
+            if whole:
+                rows.keep()
+        kept = Stretches(data, (), self._by_start.__getitem__)
+        for found in self.sections:
+            if found.known is None:
+                kept.note(found, told=True)
+            else:
+                kept.part()
+        kept.part()
+        if kept.rows:
+            self._stretches.replace(kept.rows)
 
 
 def load_plan(
@@ -130,7 +231,7 @@ def load_plan(
     """The whole plan, as `read_plan` gives it; only sections that changed are parsed."""
     learner = _Learner(data, path, prefixes, remember=True)
     # Each section's outline is let go as soon as the section is made of it.
-    found = deque(_outline(learner, cache_folder, _no_digests).sections)
+    found = _walk_file(learner, cache_folder, _no_digests)
     with CacheFile(cache_folder, _PLAN, _stamp(path, prefixes)) as rows:
         plan = document.plan_of(data, path, _sections(found, learner, rows))
         rows.keep()
@@ -138,15 +239,15 @@ def load_plan(
 
 
 def _no_digests(start: int) -> Spec:
-    """Of a whole plan's sections the rows say them, or their own text."""
+    """Nobody asks for them: of a whole plan's sections the rows say them, or their own text."""
     raise AssertionError(f"the digests of the task at byte {start} are with its section")
 
 
-def _sections(found: deque[Found], learner: _Learner, rows: CacheFile) -> Iterator[Section]:
-    while found:
-        one = found.popleft()
+def _sections(found: Iterator[Found], learner: _Learner, rows: CacheFile) -> Iterator[Section]:
+    path = learner.path
+    for one in found:
         digest = one.digest(learner.data)
-        section = rows.take(digest, partial(section_from, found=one, path=learner.path))
+        section = rows.take(digest, partial(section_from, found=one, path=path))
         if section is None:
             section = learner.read(one)
             rows.put(digest, encode_section(section))
@@ -154,7 +255,7 @@ def _sections(found: deque[Found], learner: _Learner, rows: CacheFile) -> Iterat
 
 
 class _Learner:
-    """Parses single sections, and counts them."""
+    """Parses single sections."""
 
     def __init__(
         self, data: bytes, path: str, prefixes: tuple[str, ...], *, remember: bool = False
@@ -167,21 +268,18 @@ class _Learner:
         self._reader: Reader | None = None
         self._ahead: Piece | None = None
         self._ahead_at = -1
-        self.learnt = 0
 
     def read(self, found: Found, *, keep: bool = False) -> Section:
         """A section that was found: of a plain one the lines are enough."""
         plain = plain_sections.read_plain(self.data, found) if found.known is None else None
         if plain is None:
             return self.parse(found.start, found.first_line, keep=keep)
-        self.learnt += 1
         return plain
 
     def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
         """The section that begins at a byte; with `keep` it may be asked for once more."""
         from runner.plan.sections import Reader, section_at
 
-        self.learnt += 1
         known = self._parsed.pop(offset, None)
         if known is not None:
             return known
@@ -259,12 +357,6 @@ def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
 
 
 _ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-_OF_OUTLINE = frozenset(
-    {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
-)
-"""What the outline knows of a task, or a row says apart."""
-_PLACED = ("test_contracts", "contracts", "gates", "blocks")
-"""Fields of a task whose parts know their line."""
 _ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
 
 
@@ -277,41 +369,6 @@ def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
         return []
 
 
-# --- whole sections -------------------------------------------------------------------
-
-
-def encode_section(section: Section) -> list[Any]:
-    """A section as JSON values; lines count from its first, statuses are left out."""
-    first = section.first_line
-    return [
-        [digest for task in section.tasks for digest in (task.spec.what, task.spec.proof)],
-        [_plain_task(task, first) for task in section.tasks],
-        [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
-        [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
-    ]
-
-
-def _plain_task(task: Task, first: int) -> dict[str, object]:
-    """The fields of a task that differ from the default."""
-    names, usual, values = _kept_fields()
-    own = {
-        name: value
-        for name, value, default in zip(names, values(task), usual, strict=True)
-        if value is not default and value != default
-    }
-    for name in _PLACED:
-        if name in own:
-            own[name] = _move(own[name], -first)
-    return {name: _ROWS.to_json(value) for name, value in own.items()}
-
-
-@cache
-def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
-    """Names and defaults of the fields that a row may have, and what gives a task's own."""
-    usual = {name: value for name, value in usual_values(Task).items() if name not in _OF_OUTLINE}
-    return tuple(usual), tuple(usual.values()), attrgetter(*usual)
-
-
 def decode_spec(row: Any) -> Spec | None:
     """Both digests of the only task of a section; None for an odd row."""
     try:
@@ -319,67 +376,3 @@ def decode_spec(row: Any) -> Spec | None:
     except _ODD:
         return None
     return Spec(what, proof)
-
-
-def section_from(row: object, found: Found, path: str) -> Section | None:
-    """The section a row tells of, at the place where it was found; None for an odd row."""
-    try:
-        return _section_from(row, found, path)
-    except _ODD:
-        return None
-
-
-def _section_from(row: Any, found: Found, path: str) -> Section:
-    from runner.plan.sections import Section, Written
-
-    digests, tasks, problems, written = row
-    first = found.first_line
-    specs = map(Spec, digests[::2], digests[1::2])
-    return Section(
-        start=found.start,
-        end=found.end,
-        first_line=first,
-        line_count=found.lines,
-        level=found.level,
-        title=found.title,
-        tasks=tuple(
-            _task_from(plain, light, spec, first)
-            for plain, light, spec in zip(tasks, found.tasks, specs, strict=True)
-        ),
-        spans=tuple(task.span for task in found.tasks),
-        problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
-        written=tuple(_written(_ROWS.read(Written, one), first) for one in written),
-    )
-
-
-def _problem_from(problem: Problem, path: str, first: int) -> Problem:
-    return replace(problem, path=path, line=problem.line + first)
-
-
-def _written(line: Written, first: int) -> Written:
-    return line._replace(line=line.line + first)
-
-
-def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) -> Task:
-    values = _ROWS.read_fields(Task, row)
-    for name in _PLACED:
-        if name in values:
-            values[name] = _move(values[name], first)
-    values.setdefault("budget", usual_values(Task)["budget"])
-    return Task(
-        id=sys.intern(light.id),
-        title=light.title,
-        line=light.line,
-        spec=spec,
-        status=light.status,
-        note=light.note,
-        type=light.type,
-        # One text for an id, wherever the plan names it: a long plan names each several times.
-        depends_on=tuple(map(sys.intern, light.depends_on)),
-        outputs=light.outputs,
-        **values,
-    )
-
-
-def _move(parts: Iterable[Placed], by: int) -> tuple[Placed, ...]:
-    return tuple(replace(one, line=one.line + by) for one in parts)

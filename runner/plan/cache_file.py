@@ -8,11 +8,18 @@ text. Nothing here is durable or trusted: each row has a sum, and one that does 
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from array import array
+from dataclasses import replace
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runner import effects
+from runner import effects, model
+from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
+from runner.model.codec import Codec, Shape, usual_values
+from runner.plan.diagnostic import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from runner.plan.outline import Found, OutlineTask
+    from runner.plan.sections import Section, Written
+
+    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
     T = TypeVar("T")
 
 _SUM = 9
@@ -85,13 +96,18 @@ class CacheFile:
         while (found := self._next()) is not None:
             yield json.loads(found[1])
 
+    def texts(self) -> Iterator[tuple[str, bytes]]:
+        """Keys and rows as they are written, in the order of the file."""
+        while (found := self._next()) is not None:
+            yield found[0].decode("ascii", "replace"), found[1]
+
     def keep(self) -> None:
         """Write it anew where other rows were asked for than stand in it."""
         if self._new or self._differs or self._next() is not None:
             self._write(self._lines())
 
     def replace(self, rows: Iterable[tuple[str, object]]) -> None:
-        """Write these rows by their keys in place of all."""
+        """Write these rows by their keys in place of all; bytes are rows as they are written."""
         self._write(_line(key, row) for key, row in rows)
 
     def _write(self, lines: Iterable[bytes]) -> None:
@@ -156,6 +172,115 @@ def _whole(line: bytes) -> tuple[bytes, bytes] | None:
 
 def _line(key: str, row: object) -> bytes:
     # A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as escapes.
-    said = json.dumps(row, ensure_ascii=True, separators=(",", ":"))
-    body = f"{key} {said}".encode()
+    if not isinstance(row, bytes):
+        row = json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode()
+    body = b"%b %b" % (key.encode(), row)
     return b"%08x %b\n" % (zlib.crc32(body), body)
+
+
+# --- whole sections as rows: lines count from the first, the outline has the statuses ----------
+
+_ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+_OF_OUTLINE = frozenset(
+    {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
+)
+"""What the outline knows of a task, or a row says apart."""
+_PLACED = ("test_contracts", "contracts", "gates", "blocks")
+"""Fields of a task whose parts know their line."""
+_ROWS = Codec(Shape.ROW, lambda: vars(model))
+
+
+def encode_section(section: Section) -> list[Any]:
+    """A section as JSON values; lines count from its first, statuses are left out."""
+    first = section.first_line
+    return [
+        [digest for task in section.tasks for digest in (task.spec.what, task.spec.proof)],
+        [_plain_task(task, first) for task in section.tasks],
+        [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
+        [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
+    ]
+
+
+def _plain_task(task: Task, first: int) -> dict[str, object]:
+    """The fields of a task that differ from the default."""
+    names, usual, values = _kept_fields()
+    own = {
+        name: value
+        for name, value, default in zip(names, values(task), usual, strict=True)
+        if value is not default and value != default
+    }
+    for name in _PLACED:
+        if name in own:
+            own[name] = _move(own[name], -first)
+    return {name: _ROWS.to_json(value) for name, value in own.items()}
+
+
+@cache
+def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
+    """Names and defaults of the fields that a row may have, and what gives a task's own."""
+    usual = {name: value for name, value in usual_values(Task).items() if name not in _OF_OUTLINE}
+    return tuple(usual), tuple(usual.values()), attrgetter(*usual)
+
+
+def section_from(row: object, found: Found, path: str) -> Section | None:
+    """The section a row tells of, at the place where it was found; None for an odd row."""
+    try:
+        return _section_from(row, found, path)
+    except _ODD:
+        return None
+
+
+def _section_from(row: Any, found: Found, path: str) -> Section:
+    from runner.plan.sections import Section, Written
+
+    digests, tasks, problems, written = row
+    first = found.first_line
+    specs = map(Spec, digests[::2], digests[1::2])
+    return Section(
+        start=found.start,
+        end=found.end,
+        first_line=first,
+        line_count=found.lines,
+        level=found.level,
+        title=found.title,
+        tasks=tuple(
+            _task_from(plain, light, spec, first)
+            for plain, light, spec in zip(tasks, found.tasks, specs, strict=True)
+        ),
+        spans=tuple(task.span for task in found.tasks),
+        problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
+        written=tuple(_written(_ROWS.read(Written, one), first) for one in written),
+    )
+
+
+def _problem_from(problem: Problem, path: str, first: int) -> Problem:
+    return replace(problem, path=path, line=problem.line + first)
+
+
+def _written(line: Written, first: int) -> Written:
+    return line._replace(line=line.line + first)
+
+
+def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) -> Task:
+    values = _ROWS.read_fields(Task, row)
+    for name in _PLACED:
+        if name in values:
+            values[name] = _move(values[name], first)
+    values.setdefault("budget", usual_values(Task)["budget"])
+    return Task(
+        id=sys.intern(light.id),
+        title=light.title,
+        line=light.line,
+        spec=spec,
+        status=light.status,
+        note=light.note,
+        type=light.type,
+        # One text for an id, wherever the plan names it: a long plan names each several times.
+        depends_on=tuple(map(sys.intern, light.depends_on)),
+        outputs=light.outputs,
+        **values,
+    )
+
+
+def _move(parts: Iterable[Placed], by: int) -> tuple[Placed, ...]:
+    return tuple(replace(one, line=one.line + by) for one in parts)

@@ -1,6 +1,7 @@
 """The plan in outline: what `status` and a run without work need, read without any parser.
 
-A section that is plainly written is scanned. Of the others, a digest leaves out the characters of
+A section that is plainly written is scanned, or known in a stretch of such ones that did not
+change. Of the others, a digest leaves out the characters of
 their statuses, so that a section is known again after its status changed. Known sections are walked
 from the file's beginning: each says how long it is, the next one must begin behind it. Only what is
 not known is parsed.
@@ -9,26 +10,29 @@ not known is parsed.
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 import zlib
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Spec, Status
-from runner.plan.scanner import may_scan, scan
-from runner.plan.source import body_start
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import heading_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.plan.scanner import Scanned
 
 _REST_OF_LINE = regex(rb"[^\r\n]*")
 _HEADING = regex(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
 _SETEXT = regex(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
+
+
+_SHA256, _HALF = "sha256:", 64
 
 
 class Cut(NamedTuple):
@@ -94,13 +98,16 @@ class OutlineTask(NamedTuple):
     depends_on: tuple[str, ...]
     outputs: tuple[str, ...]
     span: StatusSpan
-    digests: Spec | Callable[[int], Spec]
-    """Both digests, or who knows them by the place of the status."""
+    digests: Spec | str | Callable[[int], Spec]
+    """Both digests, as 128 hexadecimal digits too, or who knows them by the place of the status."""
 
     @property
     def spec(self) -> Spec:
         """Both digests of the task; its section is read for them when it was not before."""
-        return self.digests(self.span.start) if callable(self.digests) else self.digests
+        known = self.digests
+        if isinstance(known, str):
+            return Spec(_SHA256 + known[:_HALF], _SHA256 + known[_HALF:])
+        return known(self.span.start) if callable(known) else known
 
 
 class Found(NamedTuple):
@@ -140,43 +147,123 @@ class Outline:
         return {task.id: task.span for task in reversed(self.tasks)}
 
 
-def walk(
-    data: bytes,
-    known: Sequence[KnownSection],
-    prefixes: tuple[str, ...],
-    learn: Callable[[int, int], KnownSection],
-    digests: Callable[[int], Spec],
-) -> tuple[Found, ...]:
-    """The sections of a file: the plain ones are scanned, the others known.
+_LEAST, _MOST = 8, 512
+"""Sections that a stretch has at least, since fewer are scanned as quickly, and at most."""
+_COLONS = 2
+_STATUSES = {str(status): status for status in Status}
 
-    `learn(byte, line)` parses one that is neither, `digests(byte)` gives those of a plain one's
-    task when they are asked for.
+
+class Stretches:
+    """Plain sections in a row, kept by their very bytes and the line that ends the last of them.
+
+    That line is all that a plain section's end is known by (`scanner`), so where bytes and line
+    are the same, so are the sections. A row's key names the digest, the CRC of the first line,
+    by which a stretch that moved is found again, and the bytes.
     """
-    found: list[Found] = []
-    offset, line, expected = body_start(data), 1, 0
-    by_head: dict[int, list[int]] = {}
-    may_be_plain = may_scan(data)
-    while offset < len(data):
-        plain = scan(data, offset, prefixes) if may_be_plain else None
-        if plain is not None:
-            found.append(find_plain(plain, offset, line, digests))
-            offset, line = plain.end, line + plain.lines
-            continue
-        index = expected if expected < len(known) else -1
-        here = _match(data, offset, line, known[index], prefixes) if index >= 0 else None
-        if here is None:
-            by_head = by_head or _by_head(known)
-            here, index = _elsewhere(data, offset, line, known, by_head, prefixes)
-        if here is None:
-            learnt = learn(offset, line)
-            here = _match(data, offset, line, learnt, prefixes, trusted=True)
-            if here is None:
-                raise AssertionError("a section that was just read is not known again")
-        else:
-            expected = index + 1
-        found.append(here)
-        offset, line = here.end, line + here.lines
-    return tuple(found)
+
+    def __init__(
+        self, data: bytes, rows: Iterable[tuple[str, bytes]], digests: Callable[[int], Spec]
+    ) -> None:
+        self.digests = digests
+        self.rows: list[tuple[str, bytes]] = []
+        """Those of this file, in its order, as they are to be kept."""
+        self._data, self._view = data, memoryview(data)
+        self._known = [row for row in rows if row[0].count(":") == _COLONS]
+        self._by_head: dict[str, list[int]] = {}
+        for index, (key, _) in enumerate(self._known):
+            self._by_head.setdefault(key.split(":")[1], []).append(index)
+        self._expected = 0
+        self._pending: list[list[object]] = []
+        self._start = 0
+        """Where the first section begins that is pending."""
+
+    @property
+    def differ(self) -> bool:
+        """Whether other rows are to be kept than were."""
+        return self.rows != self._known
+
+    def take(self, offset: int, line: int) -> Sequence[Found]:
+        """The sections of a kept stretch that begins at a byte; none where there is none."""
+        for index in self._candidates(offset) if self._known else ():
+            key, text = self._known[index]
+            digest, _, size = key.split(":")
+            end = offset + int(size) if size.isdecimal() else 0
+            if not offset < end <= len(self._data) or digest != self._digest(offset, end):
+                continue
+            try:
+                found = list(self._decode(json.loads(text), offset, line))
+            except (TypeError, ValueError, KeyError):
+                continue
+            if found and found[-1].end == end:
+                self.part()
+                self.rows.append((key, text))
+                self._expected = index + 1
+                return found
+        return ()
+
+    def note(self, found: Found, *, told: bool = False) -> None:
+        """A plain section that was scanned; `told` where the digests of all are known."""
+        if not self._pending:
+            self._start = found.start
+        self._pending.append(_row(found, told=told))
+        if len(self._pending) == _MOST:
+            self._close(found.end)
+
+    def part(self) -> None:
+        """What stands behind is no plain section that is not kept yet."""
+        if self._pending:
+            self._close(self._start + sum(cast("int", row[0]) for row in self._pending))
+
+    def _close(self, end: int) -> None:
+        pending, self._pending = self._pending, []
+        if len(pending) >= _LEAST:
+            digest, head = self._digest(self._start, end), head_of(self._data, self._start)
+            text = json.dumps(pending, separators=(",", ":")).encode()
+            self.rows.append((f"{digest}:{head}:{end - self._start}", text))
+
+    def _candidates(self, offset: int) -> Iterator[int]:
+        places = self._by_head.get(str(head_of(self._data, offset)), ())
+        if self._expected in places:
+            yield self._expected
+        yield from places[:8]
+
+    def _digest(self, start: int, end: int) -> str:
+        line_end = self._data.find(b"\n", end) + 1 or len(self._data)
+        return hashlib.sha256(self._view[start:line_end]).hexdigest()
+
+    def _decode(self, rows: Iterable[Any], offset: int, line: int) -> Iterator[Found]:
+        for size, lines, level, title, *said in rows:
+            if not said:
+                yield Found(None, offset, offset + size, line, lines, level, title, ())
+            else:
+                id_, status, note, kind, needs, outputs, at, length, before, after, told = said
+                at += offset
+                task = OutlineTask(
+                    *(sys.intern(id_), title, line, _STATUSES[status], note, kind),
+                    tuple(map(sys.intern, needs)),  # one text, wherever the plan names it
+                    tuple(outputs),
+                    StatusSpan(at, at + length, before, after),
+                    told or self.digests,
+                )
+                yield Found(None, offset, offset + size, line, lines, level, "", (task,))
+            offset += size
+            line += lines
+
+
+def _row(found: Found, *, told: bool) -> list[object]:
+    """A plain section as a row of its stretch tells it; places count from its first byte."""
+    row = [found.end - found.start, found.lines, found.level, found.title]
+    for task in found.tasks:
+        span, digests = task.span, task.digests
+        if told and not isinstance(digests, str):
+            spec = task.spec
+            digests = spec.what.removeprefix(_SHA256) + spec.proof.removeprefix(_SHA256)
+        row[3:] = (
+            *(task.title, task.id, str(task.status), task.note, task.type),
+            *(task.depends_on, task.outputs, span.start - found.start, span.end - span.start),
+            *(span.before, span.after, digests if isinstance(digests, str) else ""),
+        )
+    return row
 
 
 def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
@@ -187,29 +274,6 @@ def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], S
         named, more = (one.id, one.title, line), (one.type, one.depends_on, one.outputs)
         tasks = (OutlineTask(*named, one.status, one.note, *more, one.value, digests),)
     return Found(None, start, plain.end, line, plain.lines, plain.level, plain.title, tasks)
-
-
-def _by_head(known: Sequence[KnownSection]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for index, section in enumerate(known):
-        found.setdefault(section.head, []).append(index)
-    return found
-
-
-def _elsewhere(
-    data: bytes,
-    offset: int,
-    line: int,
-    known: Sequence[KnownSection],
-    by_head: dict[int, list[int]],
-    prefixes: tuple[str, ...],
-) -> tuple[Found | None, int]:
-    # Bounded: a plan may have thousands of sections that begin with the same line.
-    for index in by_head.get(head_of(data, offset), ())[:8]:
-        here = _match(data, offset, line, known[index], prefixes)
-        if here:
-            return here, index
-    return None, -1
 
 
 def head_of(data: bytes, offset: int) -> int:
@@ -230,7 +294,7 @@ def digest_without(data: bytes, start: int, end: int, holes: Sequence[tuple[int,
     return hasher.hexdigest()
 
 
-def _match(
+def match_known(
     data: bytes,
     start: int,
     first_line: int,
@@ -283,7 +347,7 @@ def _make_outline_task(
         task.depends_on,
         task.outputs,
         span,
-        Spec("sha256:" + task.what, "sha256:" + task.proof),
+        Spec(_SHA256 + task.what, _SHA256 + task.proof),
     )
 
 

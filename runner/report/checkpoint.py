@@ -38,7 +38,7 @@ from runner.run.landing.status_writer import TimeQuota
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from runner.journal.events import Record
@@ -180,7 +180,7 @@ class CheckpointDocument:
     """Reads from the journal how attempts ended."""
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
-    _tasks: dict[str, Task] = field(default_factory=dict)
+    _tasks: Mapping[str, Task] = field(default_factory=dict)
     _statuses: dict[str, Status] = field(default_factory=dict)
     _counts: Counter[Status] = field(default_factory=Counter)
     _waiting: dict[str, None] = field(default_factory=dict)
@@ -199,10 +199,10 @@ class CheckpointDocument:
     """Tasks whose line said that their scan still ran."""
     _share: TimeQuota = field(default_factory=lambda: TimeQuota(SHARE_OF_RUN_TIME))
 
-    def know(self, tasks: Iterable[Task], state: RunState) -> None:
+    def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
         """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
-        self._tasks = {task.id: task for task in tasks}
-        self._statuses = {id_: state.task(id_).status for id_ in self._tasks}
+        self._tasks = tasks
+        self._statuses = {id_: state.task(id_).status for id_ in tasks}
         self._counts = Counter(self._statuses.values())
 
     def hear(self, record: Record, state: RunState) -> None:

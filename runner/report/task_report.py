@@ -23,7 +23,7 @@ from runner.text.display import display, display_markdown
 from runner.text.wording import list_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from runner.journal.events import Record
@@ -61,16 +61,16 @@ class ReportsDocument:
     root: Path
     written: dict[str, str] = field(default_factory=dict)
     """The text of each report of this run, by its task."""
-    _tasks: dict[str, Task] = field(default_factory=dict)
+    _tasks: Mapping[str, Task] = field(default_factory=dict)
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
     """The last attempt at each task in this run."""
     _proven: dict[str, tuple[int, AttemptFinished]] = field(default_factory=dict)
     """The last one that came to a proof, with its number."""
     _heard: set[tuple[str, int]] = field(default_factory=set)
 
-    def know(self, tasks: Iterable[Task], state: RunState) -> None:
+    def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
         """The plan's tasks, for their titles; a report that a crash kept back is made up for."""
-        self._tasks = {task.id: task for task in tasks}
+        self._tasks = tasks
         for id_ in self._tasks:
             known = state.task(id_)
             if _is_told(known) and not (self.root / report_path(id_)).exists():

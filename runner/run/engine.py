@@ -88,7 +88,7 @@ class Engine:
             try:
                 self._build_groups()
                 self._frontier = Frontier(
-                    self.tasks.values(),
+                    self.tasks,
                     {id_: self.ledger.state.task(id_).status for id_ in self.tasks},
                     selected=self.selected,
                     weight=self.weight,

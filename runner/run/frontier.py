@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
+from runner.plan.graph import Dependents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -31,31 +33,33 @@ class Frontier:
 
     def __init__(
         self,
-        tasks: Iterable[Task],
+        tasks: Mapping[str, Task],
         statuses: Mapping[str, Status],
         *,
         selected: Collection[str],
         weight: Mapping[str, float],
     ) -> None:
-        self._tasks = {task.id: task for task in tasks}
-        self._place = {id_: place for place, id_ in enumerate(self._tasks)}
+        self._tasks = tasks
+        self._ids = tuple(tasks)
+        self._place = {id_: place for place, id_ in enumerate(tasks)}
         self._weight = weight
         self._selected = frozenset(selected)
-        self._dependents: dict[str, list[str]] = {}
-        self._unmet: dict[str, int] = {}
+        self._dependents = Dependents([task.depends_on for task in tasks.values()], self._place)
+        done = {id_ for id_, status in statuses.items() if status is Status.DONE}
+        self._done = bytearray(id_ in done for id_ in tasks)
+        """By place whether a task is DONE, and so counted among nobody's needs any more."""
+        self._unmet = array(
+            "I", (sum(id_ not in done for id_ in task.depends_on) for task in tasks.values())
+        )
+        """By place how many tasks each waits for."""
         self._heap: list[tuple[int, float, int, str]] = []
-        for task in self._tasks.values():
-            unmet = [id_ for id_ in task.depends_on if statuses.get(id_) is not Status.DONE]
-            self._unmet[task.id] = len(unmet)
-            for id_ in unmet:
-                self._dependents.setdefault(id_, []).append(task.id)
-        for id_ in self._tasks:
+        for id_ in tasks:
             if statuses.get(id_) is Status.PENDING:
                 self.put(id_)
 
     def put(self, id_: str) -> None:
         """Offer a PENDING task; it comes out once nothing it depends on is open."""
-        if id_ in self._selected and not self._unmet[id_]:
+        if id_ in self._selected and not self._unmet[self._place[id_]]:
             rank = self._tasks[id_].priority
             urgency = _MIDDLE if rank is None else rank
             # heapq has the smallest first, so the longest way gets the smallest number; between
@@ -65,12 +69,15 @@ class Frontier:
 
     def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
         """Say that a task is DONE: what waited for it alone becomes ready."""
-        # Taken out: a task that becomes DONE a second time, proven again, must not be counted
-        # twice.
-        for dependent in self._dependents.pop(id_, ()):
+        place = self._place[id_]
+        if self._done[place]:
+            return  # a task that becomes DONE a second time, proven again, is not counted twice
+        self._done[place] = True
+        for dependent in self._dependents.at(place):
             self._unmet[dependent] -= 1
-            if not self._unmet[dependent] and still_pending(dependent):
-                self.put(dependent)
+            waiting = self._ids[dependent]
+            if not self._unmet[dependent] and still_pending(waiting):
+                self.put(waiting)
 
     def take(self, may_start: Callable[[Task], bool]) -> Task | None:
         """The next ready task that `may_start`; those that may not keep their place."""
@@ -210,9 +217,7 @@ def _play(
     jobs: int,
 ) -> list[tuple[float, str]]:
     """Starts as (time, task), on a clock that only this simulation knows; claims are given back."""
-    frontier = Frontier(
-        tasks.values(), statuses, selected=selected, weight=graph.longest_remaining(seconds)
-    )
+    frontier = Frontier(tasks, statuses, selected=selected, weight=graph.longest_remaining(seconds))
     ending: list[tuple[float, int, str]] = []
     starts: list[tuple[float, str]] = []
     begun: set[str] = set()

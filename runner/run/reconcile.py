@@ -113,9 +113,8 @@ def behind(
 
 def _is_edit(task: PlannedTask, known: TaskState, event: Event) -> bool:
     """Whether other work is asked for than what was built, approved at once or not."""
-    if isinstance(event, TaskReopened):
-        built = known.spec
-        return event.by == "person" and built is not None and built.what != task.spec.what
+    if isinstance(event, TaskReopened) and known.spec is not None:
+        return event.by == "person" and known.spec.what != task.spec.what
     return isinstance(event, TaskStaled) and bool(event.fields)
 
 
@@ -124,9 +123,10 @@ def own_readings(
 ) -> Iterator[tuple[str, int, Event]]:
     """What each task by itself says."""
     for task in tasks:
-        known = state.task(task.id)
-        landed = facts.landed.get(task.id)
-        for event in _read_one(task, known, facts):
+        known, landed = state.task(task.id), facts.landed.get(task.id)
+        # Nothing was done yet, as of most tasks of a long plan.
+        rests = facts.descends and task.status is known.status is Status.PENDING
+        for event in () if rests and not known.open_attempt else _read_one(task, known, facts):
             adopted = landed if isinstance(event, TaskAdopted) else None
             yield task.id, adopted.attempt if adopted else known.last_attempt, event
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from plan_documents import documents
 
 from runner.model import Severity, Status
-from runner.plan.cache import load_outline, load_plan
+from runner.plan.cache import iterate_tasks, load_outline, load_plan
 from runner.plan.document import read_plan
 from runner.plan.edit import edit_statuses, find_spans
 
@@ -137,3 +138,89 @@ def test_a_second_look_imports_no_parser(tmp_path):
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+def plain_plan(tasks, *, every=97):
+    """So many plain tasks, every so manieth below a chapter of its own."""
+    lines = ["# Plan", ""]
+    for number in range(1, tasks + 1):
+        if number % every == 0:
+            lines += [f"## Chapter {number}", "", "Words.", ""]
+        needs = f"TASK-{number - 1:03d}" if number > 1 else "none"
+        lines += [f"## TASK-{number:03d}: Step {number}", "", "- Status: PENDING"]
+        lines += [f"- Depends on: {needs}", "- Output files: `a.py`", ""]
+    return "\n".join(lines).encode()
+
+
+def sections_of(outline):
+    return [(one[1:-1], [(task[:-1], task.spec) for task in one.tasks]) for one in outline.sections]
+
+
+def assert_kept_as_scanned(data, folder):
+    kept, scanned = load_outline(data, NAME, folder), load_outline(data, NAME, None)
+    assert sections_of(kept) == sections_of(scanned)
+    assert (kept.title, kept.errors, kept.warnings) == (
+        *(scanned.title, scanned.errors, scanned.warnings),
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stretches_of_plain_sections_are_what_they_would_be_scanned_as(tmp_path, seed):
+    chance = random.Random(seed)
+    data = plain_plan(1300)
+    assert_kept_as_scanned(data, tmp_path)
+    for _ in range(12):
+        lines = data.split(b"\n")
+        at = chance.randrange(len(lines))
+        lines[at : at + chance.choice([0, 0, 1, 7])] = chance.choice(
+            [
+                [b"- Status: DONE"],
+                [b"#### Notes", b"", b"Deeper."],
+                [b"### TASK-5000: Below", b"", b"- Status: BLOCKED"],
+                [b"```", b"## TASK-7000: in a fence"],
+                [b"| a table |", b"| --- |"],
+                [b"- Priority: high"],
+                [b"Odd\r"],
+                [],
+            ]
+        )
+        data = b"\n".join(lines)
+        if chance.random() < 0.7:
+            assert_kept_as_scanned(data, tmp_path)
+    assert_kept_as_scanned(data, tmp_path)
+    assert_kept_as_scanned(plain_plan(1300), tmp_path)
+
+
+@pytest.mark.parametrize("behind", [b"#### Notes\n\n", b"### Notes\n\n", b"---\n\n"])
+def test_a_stretch_is_known_by_the_line_behind_it_too(tmp_path, behind):
+    data = plain_plan(1300)
+    load_outline(data, NAME, tmp_path)
+    for number in (511, 512, 513, 1023, 1024, 1025):
+        assert_kept_as_scanned(data.replace(b"## TASK-%03d" % number, behind, 1), tmp_path)
+
+
+def test_a_plan_seen_before_leaves_its_stretches_as_they_are_and_tells_its_digests(tmp_path):
+    data = plain_plan(600)
+    (first,) = {one.digests for one in load_outline(data, NAME, tmp_path).tasks}
+    assert callable(first), "no digest is made before one is asked for"
+    specs = [task.spec for task in load_outline(data, NAME, tmp_path).tasks]
+    assert specs == [task.spec for task in read_plan(data, NAME).tasks]
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    again = load_outline(data, NAME, tmp_path)
+    assert {type(task.digests) for task in again.tasks} == {str}, "kept with the stretches"
+    assert [task.spec for task in again.tasks] == specs
+    edited = data.replace(b"PENDING", b"DONE", 3)
+    statuses = [task.status for task in iterate_tasks(edited, NAME, tmp_path)]
+    assert statuses == [task.status for task in read_plan(edited, NAME).tasks]
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_stretches_cut_or_flipped_anywhere_are_ignored(tmp_path):
+    data = plain_plan(60)
+    load_outline(data, NAME, tmp_path)
+    file = tmp_path / "stretches.json"
+    whole = file.read_bytes()
+    for at in range(0, len(whole), 211):
+        for broken in (whole[:at], whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
+            file.write_bytes(broken)
+            assert_kept_as_scanned(data, tmp_path)

@@ -218,7 +218,12 @@ def test_a_priority_of_the_plan_goes_before_the_longest_path():
 
 def test_a_frontier_keeps_the_place_of_tasks_that_may_not_start():
     tasks = a_graph("A; B; C")
-    frontier = Frontier(tasks, dict.fromkeys("ABC", Status.PENDING), selected="ABC", weight={})
+    frontier = Frontier(
+        {task.id: task for task in tasks},
+        dict.fromkeys("ABC", Status.PENDING),
+        selected="ABC",
+        weight={},
+    )
     assert frontier.take(lambda task: task.id == "B").id == "B"
     assert frontier.take(lambda _: False) is None
     assert [frontier.take(lambda _: True).id for _ in range(2)] == ["A", "C"]

@@ -71,12 +71,13 @@ def build(
     """
     if request.rebuild:
         _require_person(project, meant=request.removed_meant)
+    # Where all is done nothing is built, whatever is asked for: such a run reopens no ship.
+    finished = _is_all_done(project) and not request.reopen
+    project.let_outline_go()  # of a long plan it is a third of what a run holds
     reading = validation.read_sound_plan(project, observer)
     if request.saved is not None:
         look = partial(outlook.foresee, project, reading, request.chosen)
         saved_file.require_unmoved(request.saved, project, reading, look)
-    # Where all is done nothing is built, whatever is asked for: such a run reopens no ship.
-    finished = _is_all_done(project) and not request.reopen
     shipped = "" if finished else require_open(project, reopen=request.reopen)
     return build_run.run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
 

@@ -197,6 +197,12 @@ class _Building:
         return prove_first
 
     @cached_property
+    def _tasks(self) -> Mapping[str, Task]:
+        """The plan's tasks by id: one map for all who ask for them."""
+        planned, session = self.reading.plan.tasks, self.session
+        return session.by_id if planned is session.tasks else {one.id: one for one in planned}
+
+    @cached_property
     def _named(self) -> frozenset[str]:
         """What was typed: the ids of single tasks."""
         typed = (*self.selection.ids, *self.selection.only)
@@ -216,9 +222,8 @@ class _Building:
         reopen_raised(may_go_on, session.ledger, settings)
         preparation.plans.release(plan.tasks)
         PermissionPrompts(session.ledger, asker).release(plan.tasks)
-        tasks = {task.id: task for task in plan.tasks}
         own, anew = session.own_documents, self._built_anew
-        cutting_off = EarlyCutoff(tasks, session.ledger, session.repository, own, anew)
+        cutting_off = EarlyCutoff(self._tasks, session.ledger, session.repository, own, anew)
         cutting_off.begin()
         for id_, said in find_differing(plan.tasks, session.ledger).items():
             self.board.say(id_, *said)
@@ -226,7 +231,7 @@ class _Building:
         crew, settlement = self._crew(), self._settlement(preparation)
         settlement.cancelled = crew.ended
         return Engine(
-            tasks=tasks,
+            tasks=self._tasks,
             selected=chosen,
             weight=self._outlook.weigh(session.ledger.state),
             ledger=session.ledger,
@@ -261,12 +266,11 @@ class _Building:
             return one.get(id_)
 
         regressive = regression.set_apart(held, session.ledger, session.let_go)
-        recovery.release_held(
-            held, session.ledger, session.project.root, terminal=self.asker is not None
-        )
+        terminal, settings = self.asker is not None, session.project.settings
+        recovery.release_held(held, session.ledger, session.project.root, terminal=terminal)
         return Preparation(
             root=session.project.root,
-            settings=session.project.settings,
+            settings=settings,
             ledger=session.ledger,
             patterns=session.patterns,
             plan_title=plan.title,
@@ -274,17 +278,15 @@ class _Building:
             environ=session.project.environ,
             base=lambda: session.head().commit or "",
             allowed=load_allow_list(session.project.root),
-            tasks={task.id: task for task in plan.tasks},
+            tasks=self._tasks,
             prove_first=prove_first,
-            terminal=self.asker is not None,
+            terminal=terminal,
             held=held,
             held_on=began_on,
             carry=carry,
             regressive=regressive,
             adopted=dict(self.options.adopted),
-            purse=RunBudget.at(
-                session.ledger, session.project.settings, plan.tasks, self.observer.say
-            ),
+            purse=RunBudget.at(session.ledger, settings, self._tasks, self.observer.say),
             recorded=self._records.changes if self.options.reuse else None,
             former=self._records.diff,
         )
@@ -365,7 +367,7 @@ class _Building:
         return Tracer(
             repository=session.repository,
             cache=session.project.cache,
-            tasks={task.id: task for task in self.reading.plan.tasks},
+            tasks=self._tasks,
             ledger=session.ledger,
             settings=session.project.settings,
             owners=lambda: read_beneath(session.project.root, OWNERSHIP_MAP),

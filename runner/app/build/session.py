@@ -138,8 +138,8 @@ class Session:
     def _listen(self) -> None:
         crash_cleanup.sweep(self.project.root, self.own_documents)
         self.ignore.write()
-        self.checkpoint.know(self.tasks, self.ledger.state)
-        self.reports.know(self.tasks, self.ledger.state)
+        self.checkpoint.know(self.by_id, self.ledger.state)
+        self.reports.know(self.by_id, self.ledger.state)
         for listener in (
             self._remember,
             self.checkpoint.hear,
@@ -193,6 +193,11 @@ class Session:
         self.ownership.write()
 
     # --- the parts --------------------------------------------------------------------
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Task]:
+        """The plan's tasks by id, for all who tell of them."""
+        return {task.id: task for task in self.tasks}
 
     @cached_property
     def ignore(self) -> IgnoreDocument:

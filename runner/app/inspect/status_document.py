@@ -13,7 +13,7 @@ from runner.text.display import columns, display, pad
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.app.inspect.view import View
     from runner.model import Usage
@@ -109,32 +109,35 @@ def _count(view: View, status: Status, number: int) -> str:
 def _word(view: View, task: OutlineTask) -> str:
     """The status, readable without colour; what is behind it where that matters."""
     known = view.states[task.id]
-    if worth := view.worth(task.id):
+    if known.status is Status.DONE and (worth := view.worth(task.id)):
         return f"{known.status} ({worth})"
-    return f"{known.status} ({known.reason})" if known.reason else str(known.status)
+    return f"{known.status} ({known.reason})" if known.reason else known.status
 
 
 def _note(view: View, task: OutlineTask) -> str:
-    note = view.remark(task)
-    if view.worth(task.id):
-        return note
+    note, status = view.remark(task), view.states[task.id].status
     derived = ""
+    if status is Status.DONE and view.worth(task.id):
+        return note
     if task.id == view.landing:
         derived = "its landing was interrupted: the next run finishes it"
-    elif view.states[task.id].status is Status.PENDING:
+    elif status is Status.PENDING:
         waits = view.waits_for(task)
         derived = f"waits for {join_few(waits)}" if waits else "ready"
     return f"{derived} — {note}" if derived and note else derived or note
 
 
-def _of(view: View, status: Status) -> list[OutlineTask]:
-    return [task for task in view.tasks if view.status(task.id) is status]
+def _of(view: View, status: Status, counts: Mapping[Status, int]) -> list[OutlineTask]:
+    return (
+        [task for task in view.tasks if view.status(task.id) is status] if status in counts else []
+    )
 
 
 def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
     """The one line that says what to do now."""
     ready = [display(task.id) for task in could_start]
-    counts, blocked = view.counts(), _of(view, Status.BLOCKED)
+    counts = view.counts()
+    blocked = _of(view, Status.BLOCKED, counts)
     if view.live:
         return f"a run is going on ({view.live}): runner log --follow"
     if view.mistakes:
@@ -143,7 +146,7 @@ def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
         return f"next: runner    (starts {join_few(ready)})" if ready else "next: runner"
     if any(view.states[task.id].reason is Reason.REVIEW for task in blocked):
         return "next: runner review"
-    first = next(iter((*blocked, *_of(view, Status.STALE))), None)
+    first = next(iter((*blocked, *_of(view, Status.STALE, counts))), None)
     if first:
         return f"next: runner why {display(first.id)}"
     if counts.get(Status.DONE, 0) == len(view.tasks):

@@ -69,18 +69,19 @@ class View:
     @classmethod
     def _read(cls, project: Project) -> Self:
         outline = project.outline()
-        by_id = {task.id: task for task in reversed(outline.tasks)}
-        tasks = tuple(task for task in outline.tasks if by_id[task.id] is task)
+        tasks = _first_of_each(outline.tasks)
         live = RunLock(project.root / BUILD).holder()
-        state = project.state()
+        state = known = project.state()
+        quick = _look_up(state, tasks)
         read_now: dict[str, Event] = {}
         if not (live and state.run_open):  # a living run has read them, and is the one to write
-            state, read_now = _read_together(project, tasks, state)
+            state, read_now = _read_together(project, tasks, state, quick)
         landing = state.landing.task if state.landing is not None and not live else ""
-        states = {task.id: state.task(task.id) for task in tasks}
-        found = {} if live else _find_unverified(project, tasks, state)
-
-        grades = grades_in(project, tasks, state, found=found)
+        quick = quick if state is known else _look_up(state, tasks)
+        states = quick.tasks
+        done = [task for task in tasks if states[task.id].status is _DONE]
+        found = find_unverified_tasks(project, done, quick) if done and not live else {}
+        grades = grades_in(project, done, quick, found=found)
         errors = outline.errors
         return cls(
             *(outline.title, tasks, states, state, read_now, landing, live, grades, errors, found)
@@ -97,8 +98,11 @@ class View:
     def note(self, task: OutlineTask) -> str:
         """The note beside the status: the journal's, or a person's beside the same status."""
         known = self.states[task.id]
-        written = task.note if task.status is known.status and not is_grade(task.note) else ""
-        return self.unverified[task.id].why if task.id in self.unverified else known.note or written
+        if task.id in self.unverified:
+            return self.unverified[task.id].why
+        if known.note or not task.note:
+            return known.note
+        return task.note if task.status is known.status and not is_grade(task.note) else ""
 
     def remark(self, task: OutlineTask) -> str:
         """The note; of a DONE that is not proven why, where no person's word stands beside it."""
@@ -131,7 +135,12 @@ class View:
 
     def ready(self) -> tuple[OutlineTask, ...]:
         """What a run would start, in its order: longest remaining path first, then as planned."""
-        found = [task for task in self.tasks if self.is_ready(task)]
+        done = {id_ for id_, known in self.states.items() if known.status is _DONE}
+        found = [
+            task
+            for task in self.tasks
+            if done.issuperset(task.depends_on) and self.status(task.id) is Status.PENDING
+        ]
         if len(found) > 1:
             remaining = self._longest_remaining()
             found.sort(key=lambda task: -remaining.get(task.id, 0.0))
@@ -145,42 +154,70 @@ class View:
         return {status: found[status] for status in _ORDER if status in found}
 
     def _longest_remaining(self) -> dict[str, float]:
-        """For each task the seconds of the longest chain from it (Kahn's algorithm, from the ends).
+        """For each task the seconds of the longest chain from it; a task in a circle has none.
 
-        As the run's own graph does it, without importing networkx; a task in a circle has none.
+        As the run's own graph does it, without importing networkx.
         """
         needs = {task.id: task.depends_on for task in self.tasks}
-        dependents: dict[str, list[str]] = {}
-        for id_, needed in needs.items():
-            for one in needed:
-                dependents.setdefault(one, []).append(id_)
-        open_ends = {id_: len(dependents.get(id_, ())) for id_ in needs}
-        done = [id_ for id_, count in open_ends.items() if not count]
+        behind: dict[str, float] = {}
         remaining: dict[str, float] = {}
-        for id_ in done:
-            behind = max((remaining[after] for after in dependents.get(id_, ())), default=0.0)
-            remaining[id_] = (self.states[id_].typical_seconds or 1.0) + behind
-            for one in filter(open_ends.__contains__, needs[id_]):
-                open_ends[one] -= 1
-                if not open_ends[one]:
-                    done.append(one)
+        for id_ in _ends_first(needs):
+            known = self.states[id_]
+            own = known.typical_seconds if known.durations else 0.0
+            remaining[id_] = longest = behind.get(id_, 0.0) + (own or 1.0)
+            for one in needs[id_]:
+                if behind.get(one, 0.0) < longest:
+                    behind[one] = longest
         return remaining
+
+
+def _ends_first(needs: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
+    """All tasks but those in a circle or needed by it, each behind those that need it."""
+    if _is_in_order(needs):
+        return reversed(tuple(needs))
+    open_ends = dict.fromkeys(needs, 0)
+    for needed in needs.values():
+        for one in filter(open_ends.__contains__, needed):
+            open_ends[one] += 1
+    done = [id_ for id_, count in open_ends.items() if not count]
+    for id_ in done:  # Kahn's algorithm, from the ends
+        for one in filter(open_ends.__contains__, needs[id_]):
+            open_ends[one] -= 1
+            if not open_ends[one]:
+                done.append(one)
+    return done
+
+
+def _is_in_order(needs: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether each task stands behind what it needs, as most plans are written."""
+    seen: set[str] = set()
+    for id_, needed in needs.items():
+        seen.add(id_)
+        if needed and any(one == id_ or (one in needs and one not in seen) for one in needed):
+            return False
+    return True
 
 
 _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Status.STALE)
 
 
-def _find_unverified(
-    project: Project, tasks: tuple[OutlineTask, ...], state: RunState
-) -> Mapping[str, Unverified]:
-    done = [task for task in tasks if state.task(task.id).status is _DONE]
-    return find_unverified_tasks(project, done, state) if done else {}
+def _first_of_each(tasks: tuple[OutlineTask, ...]) -> tuple[OutlineTask, ...]:
+    """The tasks of a plan; of two with one id the first."""
+    by_id = {task.id: task for task in reversed(tasks)}
+    if len(by_id) == len(tasks):
+        return tasks
+    return tuple(task for task in tasks if by_id[task.id] is task)
+
+
+def _look_up(state: RunState, tasks: tuple[OutlineTask, ...]) -> RunState:
+    """The same of these tasks alone, each made once: all of them are asked for several times."""
+    return state._replace(tasks={task.id: state.task(task.id) for task in tasks})
 
 
 def _read_together(
-    project: Project, tasks: tuple[OutlineTask, ...], state: RunState
+    project: Project, tasks: tuple[OutlineTask, ...], state: RunState, quick: RunState
 ) -> tuple[RunState, dict[str, Event]]:
-    """What the next run would read before it starts, folded into the state."""
+    """What the next run would read before it starts, folded into the state; `quick` is the same."""
     ledger = rehearse(state)
     if state.run_open:
         recovery.finish_landed(ledger)
@@ -188,21 +225,27 @@ def _read_together(
     # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
     read: dict[str, Event] = {}
-    with _facts(project, state, tasks) as facts:
-        for id_, attempt, event in tuple(readings(seen, ledger.state, facts)):
+    with _facts(project, state, tasks, otherwise=_says_otherwise(tasks, quick)) as facts:
+        now = quick if ledger.state is state else ledger.state
+        for id_, attempt, event in tuple(readings(seen, now, facts)):
             ledger.note(event, task=id_, attempt=attempt)
             read[id_] = event
     return ledger.state, read
 
 
 @contextmanager
-def _facts(project: Project, state: RunState, tasks: tuple[OutlineTask, ...]) -> Iterator[Facts]:
-    """What git says, without asking it where HEAD is known from before."""
+def _facts(
+    project: Project, state: RunState, tasks: tuple[OutlineTask, ...], *, otherwise: bool
+) -> Iterator[Facts]:
+    """What git says, without asking it where HEAD is known from before.
+
+    `otherwise`: whether the file has a status that was not written there.
+    """
     head = project.head().commit
     known = (state.last_landing_head, state.published_head, state.ended_head)
     behind = _question(project, state, tasks, head)
     is_known = head in known or (behind != "" and _load_ancestry(project.cache) == behind)
-    if head is None or (is_known and not _says_otherwise(tasks, state)):
+    if head is None or (is_known and not otherwise):
         yield Facts(descends=True, landed={})
         return
     from runner.repo.read import Repository
@@ -235,11 +278,11 @@ def _question(
 
 def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
     """Whether the file has a status that was not written there: by a hand, or an older text's."""
-    known = ((task.status, state.task(task.id)) for task in tasks)
-    return any(
-        one.published is not None and status not in (one.status, one.published)
-        for status, one in known
-    )
+    for task in tasks:
+        known = state.tasks[task.id]
+        if known.published is not None and task.status not in (known.status, known.published):
+            return True
+    return False
 
 
 def _load_ancestry(cache: Path) -> str:

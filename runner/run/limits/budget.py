@@ -220,11 +220,11 @@ class RunBudget:
         cls,
         ledger: JournalWriter,
         settings: Settings,
-        tasks: Iterable[Task],
+        tasks: Mapping[str, Task],
         say: Callable[[str], None],
     ) -> Self:
         """A purse that hears what is noted from now on."""
-        purse = cls(settings, {task.id: task for task in tasks}, say)
+        purse = cls(settings, tasks, say)
         ledger.listen(purse.hear)
         return purse
 
