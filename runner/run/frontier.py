@@ -69,8 +69,8 @@ class Frontier:
 
     def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
         """Say that a task is DONE: what waited for it alone becomes ready."""
-        place = self._place[id_]
-        if self._done[place]:
+        place = self._place.get(id_)
+        if place is None or self._done[place]:
             return  # a task that becomes DONE a second time, proven again, is not counted twice
         self._done[place] = True
         for dependent in self._dependents.at(place):
