@@ -159,7 +159,8 @@ def _repository(place: Place, files: int) -> Site:
     (folder / "src").mkdir()
     site = Site(place, folder)
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "files"), ("gc", "-q")):
-        site.call("git", *words)
+        # A commit of so many files begins a `gc` of its own, which keeps ours out.
+        site.call("git", "-c", "gc.auto=0", *words)
     _run(site, "none", 1)  # fills the slot and the caches
     return site
 

@@ -123,6 +123,9 @@ class Said:
     """Seconds that a provider asked to wait; 0 where it asked nothing."""
     plan: TaskPlan | None = None
     """What was asked for in plan mode."""
+    written: tuple[str, ...] | None = None
+    """All paths it may have written, where the runner itself wrote each of them and ran nothing;
+    None: the whole tree is looked at."""
 
 
 class Implementer(Protocol):

@@ -60,7 +60,9 @@ class Blocks:
         if _has_refusal(findings):
             return Said(findings=tuple(findings))
         decisions, failed = _run(commands, brief, bench)
-        return Said(_summary(len(files), len(commands)), decisions, (*findings, *failed))
+        written = None if commands else tuple(block.path for block in files)
+        summary = _summary(len(files), len(commands))
+        return Said(summary, decisions, (*findings, *failed), written=written)
 
 
 def _summary(files: int, commands: int) -> str:

@@ -154,6 +154,8 @@ class Prepared:
     """What takes away what was made for it, when nothing of it is alive."""
     door: EgressServer | None = None
     """The way to registries, whose inner end the first process is given."""
+    within: Path | None = None
+    """The one scratch tree that any process of it can ever write to; None where nobody can say."""
 
 
 class Sandbox(Protocol):

@@ -343,7 +343,8 @@ def plant(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:
         )
 
     try:
-        return tree.plant(mark, start, os.path.basename(program) if prepared.reports else "")  # noqa: PTH119 - text
+        wrapper = os.path.basename(program) if prepared.reports else ""  # noqa: PTH119 - text
+        return tree.plant(mark, start, wrapper, prepared.within)
     finally:
         for _, file in files:
             os.close(file)

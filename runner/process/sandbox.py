@@ -237,7 +237,16 @@ class Bubblewrap:
         inner = door.before(command.argv) if door else command.argv
         argv = (str(self.program), "--", *shell, *inner)
         filter_ = seccomp.program(_sockets(command.network))
-        return Prepared(argv, {}, Path("/"), options, reports=True, seccomp=filter_, door=door)
+        return Prepared(
+            argv,
+            {},
+            Path("/"),
+            options,
+            reports=True,
+            seccomp=filter_,
+            door=door,
+            within=place.tree,
+        )
 
     def sees(self, place: Place, path: Path) -> Path:
         """What lies in the scratch tree is seen in the repository's own place."""

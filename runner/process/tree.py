@@ -32,6 +32,7 @@ from runner.process.platform import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
     from subprocess import Popen
 
     from runner.process.platform import Process
@@ -55,6 +56,7 @@ _BLUR = 200
 # is held while a child starts, so that no other thread sees one that is not yet written down.
 _lock = threading.Lock()
 _running: dict[int, Tree] = {}
+_begun: dict[Path | None, int] = {}
 _signalled: set[int] = set()
 _wrappers: set[str] = set()
 _numbers = itertools.count(1)
@@ -83,8 +85,16 @@ def _prefix(pid: int, outer: str | None) -> str:
 class Tree:
     """A command's first process with all its descendants; open until `close`."""
 
-    def __init__(self, mark: str, first: Popen[bytes], started: int, wrapper: str = "") -> None:
+    def __init__(
+        self,
+        mark: str,
+        first: Popen[bytes],
+        started: int,
+        wrapper: str = "",
+        within: Path | None = None,
+    ) -> None:
         self.mark = mark
+        self.within = within
         self.first = first
         self._wrapper = wrapper
         self._started = started  # the moment before it was, in clock ticks
@@ -192,10 +202,16 @@ class Tree:
         )
 
 
-def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tree:
+def plant(
+    mark: str,
+    start: Callable[[], Popen[bytes]],
+    wrapper: str = "",
+    within: Path | None = None,
+) -> Tree:
     """Start a command's first process, which must begin a session. Raises what `start` raises.
 
-    `wrapper` is the name of a sandbox's own processes, "" where there is none.
+    `wrapper` is the name of a sandbox's own processes, "" where there is none; `within` the one
+    scratch tree that it can write to, None where nothing holds it.
     """
     _adopt_orphans()
     with _lock:
@@ -204,9 +220,22 @@ def plant(mark: str, start: Callable[[], Popen[bytes]], wrapper: str = "") -> Tr
         # Before the start: ticks are coarse (10 ms as a rule), and a child that began in the same
         # one must not count as older than its command.
         started = ticks()
-        tree = Tree(mark, start(), started, wrapper)
+        _begun[within] = _begun.get(within, 0) + 1
+        tree = Tree(mark, start(), started, wrapper, within)
         _running[tree.first.pid] = tree
     return tree
+
+
+def count_visits(tree: Path) -> int | None:
+    """How many commands may have written to a scratch tree; None as long as one still may.
+
+    So it is once anything ran outside a sandbox: it may have others work for it (cron, a daemon),
+    and no end of it says that they ended.
+    """
+    with _lock:
+        if None in _begun or any(one.within == tree for one in _running.values()):
+            return None
+        return _begun.get(tree, 0)
 
 
 def plant_apart(

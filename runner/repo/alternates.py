@@ -13,6 +13,7 @@ from runner.repo.git import raw
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from runner.repo.git import Git
     from runner.repo.trees import Prefix
 
 BY_PRODUCTS = (
@@ -62,6 +63,13 @@ _CONFIG = """\
 \tname = {name}
 \temail = {email}
 """
+ALONE = {
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+}
+"""Variables with which git hears of no settings but those of one folder."""
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
@@ -114,11 +122,23 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
 
 
 def lend(
-    inner: Path, lender: Lender, shares: tuple[str, ...], commit: str | None, index: Path
+    inner: Path,
+    lender: Lender,
+    shares: tuple[str, ...],
+    commit: str | None,
+    index: Path,
+    *,
+    same: bool = False,
 ) -> None:
-    """Lay out a git folder for tools and agents, on the lender's branch; with an index as that."""
+    """Lay out a git folder for tools and agents, on the lender's branch; with an index as that.
+
+    `same`: it is as it was laid out for another commit.
+    """
     ref = lender.branch
-    lay_out(inner, lender, shares, f"ref: {ref}" if ref or not commit else commit)
+    head = f"ref: {ref}" if ref or not commit else commit
+    if not same:
+        lay_out(inner, lender, shares, head)
+    _put(f"{inner}/HEAD", raw(head) + b"\n")
     if commit and ref:
         branch = inner / ref
         branch.parent.mkdir(parents=True, exist_ok=True)
@@ -128,6 +148,14 @@ def lend(
     # Its time is evidence: an entry as new as the index may have changed unseen (racy git), and a
     # newer copy would call all of them clean.
     os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...], tree: str) -> str:
+    """A commit of a tree, in the git folder of the tree that commands see."""
+    who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
+    who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
+    lay_out(inner, lender, shares, "ref: refs/heads/runner")
+    return git.with_settings(GIT_DIR=str(inner), **who).line("commit-tree", "-m", "base", tree)
 
 
 def exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from array import array
 from bisect import bisect_left
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
@@ -17,7 +19,7 @@ from runner.repo.lock_files import UnusualError
 from runner.repo.trees import GITLINK, TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _HEAD, _SUM, _FIXED = 12, 20, 62
@@ -37,9 +39,11 @@ class IndexFile:
     """One state of the file, and where its entries begin; the last place is behind them."""
 
     data: bytes
-    begins: list[int]
+    begins: Sequence[int]
     racy: tuple[int, ...]
     """Where entries begin whose file may have changed unseen within the second of the index."""
+    written: int
+    """That second, since the epoch."""
 
     def at(self, path: bytes) -> tuple[TreeEntry, ...]:
         """What is staged at exactly this path; an unmerged one has several. Raises UnusualError."""
@@ -67,6 +71,7 @@ class IndexFile:
         """
         data = self._without_racy_sizes()
         pieces, copied, count = [], self.begins[0], len(self.begins) - 1
+        begins, numbered, moved = array("Q"), 0, 0
         # Entries stand in the order of their names as unsigned bytes (gitformat-index(5)), so one
         # walk copies what lies between them.
         for path, entry in sorted(entries.items()):
@@ -74,16 +79,24 @@ class IndexFile:
             there = len(self.at(path))
             number = self._place(path)
             pieces.append(data[copied : self.begins[number]])
+            begins.extend(_moved(self.begins[numbered:number], moved))
+            numbered, copied = number + there, self.begins[number + there]
             if entry:
                 pieces.append(_format_entry(path, entry))
-            copied = self.begins[number + there]
+                begins.append(self.begins[number] + moved)
+                moved += len(pieces[-1])
+            moved -= copied - self.begins[number]
             count += bool(entry) - there
         pieces.append(data[copied : self.begins[-1]])
+        begins.extend(_moved(self.begins[numbered:], moved))
         pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
         whole = b"".join((self.data[:8], count.to_bytes(4), *pieces))
         # The last twenty bytes are the digest of all before them; `git fsck` compares it
         # (read-cache.c, verify_hdr), and so do we when we read.
-        return whole + hashlib.sha1(whole, usedforsecurity=False).digest()
+        digest = hashlib.sha1(whole, usedforsecurity=False).digest()
+        if not self.racy:
+            _remember(digest, begins, self.written)
+        return whole + digest
 
     def _without_racy_sizes(self) -> bytes:
         if not self.racy:
@@ -134,9 +147,12 @@ def _parse(data: bytes, written: int) -> IndexFile:
     # An index that was written with index.skipHash ends in zeros, git-config(1), and goes to git
     # as well.
     signature, version, count = struct.unpack_from(">4sII", data)
-    whole = hashlib.sha1(data[:-_SUM], usedforsecurity=False).digest() == data[-_SUM:]
-    if signature != b"DIRC" or version not in _VERSIONS or not whole:
+    digest = hashlib.sha1(memoryview(data)[:-_SUM], usedforsecurity=False).digest()
+    if signature != b"DIRC" or version not in _VERSIONS or digest != data[-_SUM:]:
         raise UnusualError
+    known, since = _places.get(digest, (None, 0))
+    if known is not None and written >= since:
+        return IndexFile(data, known, (), written)
     at, begins, racy = _HEAD, [_HEAD], []
     second = struct.pack(">I", written)
     for _ in range(count):
@@ -164,8 +180,30 @@ def _parse(data: bytes, written: int) -> IndexFile:
         # entries, split index): left as they are they would be lies.
         if name != _CACHED_TREE:
             raise UnusualError
-    files = (begin for begin in racy if data[begin + _MODE : begin + _MODE + 4] != _LINK)
-    return IndexFile(data, begins, tuple(files))
+    places = array("Q", begins)
+    if not racy:
+        _remember(digest, places, written)
+    return IndexFile(data, places, tuple(racy), written)
+
+
+# Where the entries of a few files begin, by their digests, each with the second from which on none
+# of them is racy: what we wrote need not be read through again.
+_places: dict[bytes, tuple[Sequence[int], int]] = {}
+_remembering = Lock()
+_MOST_PLACES = 400_000
+"""Entries in all of them; of each its place takes eight bytes."""
+
+
+def _remember(digest: bytes, begins: Sequence[int], written: int) -> None:
+    with _remembering:
+        _places.pop(digest, None)
+        while _places and sum(len(each) for each, _ in _places.values()) > _MOST_PLACES:
+            del _places[next(iter(_places))]
+        _places[digest] = begins, written
+
+
+def _moved(begins: Sequence[int], by: int) -> Iterable[int]:
+    return [begin + by for begin in begins] if by else begins
 
 
 def _names_of_extensions(data: bytes, at: int, end: int) -> Iterable[bytes]:

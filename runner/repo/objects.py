@@ -30,6 +30,9 @@ _MOST_ENTRIES = 200_000
 """Names in trees that are remembered: about 40 MB."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
+_MOST_LOOKED_AT = 400_000
+"""Files of which slots know what they look like: about 110 MB."""
+
 Entries: TypeAlias = "dict[bytes, TreeEntry]"
 """What one tree holds, by name."""
 Difference: TypeAlias = "tuple[bytes, TreeEntry | None, TreeEntry | None]"
@@ -47,6 +50,15 @@ class TreeMemory:
     commits: dict[str, str] = field(default_factory=dict)
     """The tree of each commit."""
     _held: int = 0
+    _looked_at: dict[int, int] = field(default_factory=dict)
+
+    def admit(self, slot: int, files: int) -> bool:
+        """Whether all slots together may know what so many files of this one look like."""
+        self._looked_at[slot] = 0
+        if sum(self._looked_at.values()) + files > _MOST_LOOKED_AT:
+            return False
+        self._looked_at[slot] = files
+        return True
 
     def has(self, name: str) -> bool:
         """Whether the tree of this name, or of the commit of this name, was read or written."""

@@ -18,6 +18,7 @@ from runner.repo.trees import GITLINK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from runner.config.settings import Settings
@@ -176,11 +177,19 @@ class Spelling:
     """How the paths of a slot's base are spelled, kept from one base to the next."""
 
     def __init__(self) -> None:
-        self._paths: frozenset[bytes] = frozenset()
+        self._come: set[bytes] = set()
         self._spelled: dict[str, str] = {}
+        self._is_whole = True
+
+    def follow(self, come: Mapping[bytes, object | None]) -> None:
+        """The next base differs from the last one in these paths; None for one that is gone."""
+        # Nothing can be taken out of the table, since a folder in it may be that of other paths as
+        # well: where a path is gone it is made anew.
+        self._is_whole = self._is_whole and None not in come.values()
+        self._come.update(come)
 
     def find_clashes(
-        self, changes: Sequence[Change], paths: frozenset[bytes], prefix: Prefix
+        self, changes: Sequence[Change], paths: AbstractSet[bytes], prefix: Prefix
     ) -> dict[str, str]:
         """New paths of changes made on a base with these paths, as `same_but_case` gives them."""
         new = {change.path for change in changes if change.action is Action.CREATE}
@@ -190,12 +199,11 @@ class Spelling:
         if gone:
             there = {prefix.inside(text(path)) for path in paths}
             return same_but_case(new, (there - gone) | new)
-        # Nothing can be taken out of the table, since a folder in it may be that of other paths as
-        # well: where a path is gone it is made anew.
-        if self._paths - paths:
-            self._paths, self._spelled = frozenset(), {}
-        come, self._paths = paths - self._paths, paths
+        come = self._come if self._is_whole else paths
+        if not self._is_whole:
+            self._spelled, self._is_whole = {}, True
         _spell(self._spelled, sorted(prefix.inside(text(path)) for path in come))
+        self._come = set()
         return _find_clashes(new, self._spelled)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.repo.alternates import exclude_lines, lay_out, lend
+from runner.repo.alternates import ALONE, commit_inside, exclude_lines, lay_out, lend
 from runner.repo.change_times import tells_changes
 from runner.repo.git import (
     Git,
@@ -32,9 +32,13 @@ from runner.repo.tree_files import (
     await_signature,
     compare_plain,
     make_readable,
+    move_aside,
+    parents,
     put,
     remove_odd_files,
+    require_no_link,
     sweep,
+    take_away,
 )
 from runner.repo.trees import (
     EMPTY,
@@ -42,8 +46,10 @@ from runner.repo.trees import (
     Snapshot,
     TreeChange,
     TreeEntry,
+    bring_gitlinks_back,
     change_of,
     diff_index,
+    leave_out_gitlinks,
 )
 
 if TYPE_CHECKING:
@@ -57,12 +63,6 @@ T = TypeVar("T")
 _FEW = 100  # changed files that are read here; of more git makes objects sooner
 _SOON = 60.0
 """Seconds after which something is wrong with the tree, not with its size."""
-_FIXED = {
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_SYSTEM": "/dev/null",
-}
 
 
 class Scratch:
@@ -79,6 +79,8 @@ class Scratch:
         """What a task may propose; whoever opens it sets what the settings say."""
         self.stopped: Callable[[], bool] = lambda: False
         """Asked by all that takes long, whether nobody wants it any more."""
+        self.count_visits: Callable[[], int | None] = lambda: None
+        """Asked how many commands may have written to the tree so far; None: nobody can say."""
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
@@ -86,14 +88,17 @@ class Scratch:
         self._git_folder = slot / "git"
         self.gitlinks: dict[str, str] = {}
         """Submodules of the base by path, with their commits; none of them is carried."""
-        self._listing: tuple[str | None, frozenset[bytes]] = (None, frozenset())
-        self._folders: set[bytes] = set()
+        self._listed: str | None = None
+        self._paths: set[bytes] = set()
+        """The files of the base that was listed last."""
         self._spelling = Spelling()
+        self._lent: int | None = None
+        self._looked: int | None = None
         self._commits: set[str] = set()
         self._signed: StatCache | None = None
         self._base_tree: str | None = None
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
-        environment = _FIXED | {name: str(path) for name, path in named.items()}
+        environment = ALONE | {name: str(path) for name, path in named.items()}
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
         self._git = replace(self._git, stopped=self._is_unwanted)
         self._reader = ObjectReader(self._git)
@@ -133,6 +138,7 @@ class Scratch:
             self._commits.add(base)
         effects.step("scratch", self.tree_folder)
         if self.find_untouched(base):
+            self._looked = None
             return  # nobody has touched it since
         self._signed = None
         try:
@@ -160,28 +166,40 @@ class Scratch:
             self._signed = await_signature(self.tree_folder)
 
     def _reset(self, base: str | None) -> None:
-        self._restate()
-        sweep(self._git_folder / "objects", [b"info/alternates"], self._go_on)  # refused bytes
-        bases, come = (self._listing[0], base), self._list_base(base)
-        self._folders = sweep(self.tree_folder, self._listing[1], self._go_on)
+        # Where no command ran since, nobody but us can have written to either git folder.
+        same = self._is_since(self._lent)
+        if not same:
+            self._restate()
+            sweep(self._git_folder / "objects", [b"info/alternates"], self._go_on)  # refused bytes
+        if not self._is_since(self._looked):
+            self._small.forget_look()
+        self._lent = self._looked = None
+        bases, come = (self._listed, base), self._list_base(base)
         try:
-            self._small.restore(bases, come)
+            self._small.restore(bases, come, self._go_on)
         except (UnusualError, RunnerError):
+            same = False
             self._checkout(base)
         self.project.mkdir(parents=True, exist_ok=True)
-        self._lend_git(base)
+        self._lend_git(base, same=same)
         self.base = base
         self._base_tree = None
+        self._lent = self.count_visits()
+
+    def _is_since(self, visits: int | None) -> bool:
+        """Whether no command can have written to the tree since there were so many."""
+        return visits is not None and visits == self.count_visits()
 
     def _checkout(self, base: str | None) -> None:
         """Look at every file, and write only those that are not what they should be."""
+        sweep(self.tree_folder, self._paths, self._go_on)
         git = self._on("index")
         if not tells_changes(self.slot):
             (self._git_folder / "index").unlink(missing_ok=True)
         git.run("read-tree", "--reset", "-u", base) if base else git.run("read-tree", "--empty")
-        self._leave_out_gitlinks(git)
+        leave_out_gitlinks(git, self.tree_folder, self.gitlinks)
         if not self.gitlinks:
-            self._small.learn(base, self._listing[1])
+            self._small.learn(base, self._paths)
 
     def _restate(self) -> None:
         """Folders and settings as they must be, whatever was done to them."""
@@ -195,9 +213,8 @@ class Scratch:
 
     def _list_base(self, base: str | None) -> dict[bytes, TreeEntry | None]:
         """List the files that `base` holds, and its gitlinks; what differs from those before."""
-        known, paths = self._listing
         come: dict[bytes, TreeEntry | None] = {}
-        for path, was, now in self._objects.find_differing(known, base):
+        for path, was, now in self._objects.find_differing(self._listed, base):
             if was is not None:
                 self.gitlinks.pop(text(path), None)
             if now is not None and now.mode == GITLINK:
@@ -205,25 +222,19 @@ class Scratch:
                 self._small.forget()
                 now = None  # noqa: PLW2901 - no file of the listing
             come[path] = now
-        if come:
-            paths = (paths - come.keys()) | {path for path in come if come[path]}
-        self._listing = (base, paths)
+        self._paths -= come.keys()
+        self._paths |= {path for path in come if come[path]}
+        self._spelling.follow(come)
+        self._listed = base
         return come
 
-    def _leave_out_gitlinks(self, git: Git) -> None:
-        """Have git believe that repositories inside are as they should be: none is carried."""
-        if not self.gitlinks:
-            return
-        paths = b"".join(raw(path) + b"\0" for path in self.gitlinks)
-        git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=paths)
-        for path in self.gitlinks:
-            with suppress(OSError):
-                (self.tree_folder / path).rmdir()  # git makes a folder for each
-
-    def _lend_git(self, base: str | None) -> None:
-        """A git folder for tools and agents, on the branch of the real one; nothing trusts it."""
+    def _lend_git(self, base: str | None, *, same: bool) -> None:
+        """A git folder for tools and agents; `same`: that of the last base is as it was made."""
+        inner = self.tree_folder / ".git"
+        if not same:
+            take_away(inner, self._go_on)
         index, commit = self._git_folder / "index", self._commit_of(base)
-        lend(self.tree_folder / ".git", self.lender, self._shares, commit, index)
+        lend(inner, self.lender, self._shares, commit, index, same=same)
 
     def _commit_of(self, base: str | None) -> str | None:
         if base is None or base in self._commits:
@@ -231,24 +242,13 @@ class Scratch:
         if self._objects.tree_of(base) != base:
             self._commits.add(base)
             return base
-        who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
-        who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
-        inner = self._git.with_settings(GIT_DIR=str(self.tree_folder / ".git"), **who)
-        lay_out(self.tree_folder / ".git", self.lender, self._shares, "ref: refs/heads/runner")
-        return inner.line("commit-tree", "-m", "base", base)
+        return commit_inside(self._git, self.tree_folder / ".git", self.lender, self._shares, base)
 
     def _move_aside(self) -> None:
         """Something resists: leave it, begin with new folders, remove the old where possible."""
         self._small.forget()
         self._reader.close()
-        for folder in (self.tree_folder, self._git_folder):
-            if os.path.lexists(folder):
-                folder.rename(self.slot / f"aside-{effects.new_id()}")
-        for old in self.slot.glob("aside-*"):
-            try:
-                effects.remove_tree(old) if not old.is_symlink() else old.unlink()
-            except OSError:
-                continue
+        move_aside(self.slot, (self.tree_folder, self._git_folder))
 
     # --- what is there now ---
 
@@ -265,17 +265,35 @@ class Scratch:
         Raises ProposalError for more than the bounds allow, before anything is read, and
         StoppedError.
         """
-        inside = self.lender.prefix.inside
+        self._looked = None
+        return self._snapshot(None)
+
+    def last_snapshot(self, written: Iterable[str] | None) -> Snapshot:
+        """The same, after which nobody writes to the tree but commands and this object.
+
+        `written` are all paths that somebody else wrote since the last reset, where that is known:
+        where no command ran either, nothing else is looked at.
+        """
+        self._looked = self.count_visits()
+        known = written is not None and self._is_since(self._lent)
+        return self._snapshot(written if known else None)
+
+    def _snapshot(self, written: Iterable[str] | None) -> Snapshot:
+        inside, whole = self.lender.prefix.inside, self.lender.prefix.whole
         self.lender.require()
         with suppress(UnusualError):
-            found = self._small.find_differing(exclude_lines(self.lender, self._shares))
+            rules = exclude_lines(self.lender, self._shares)
+            paths = None if written is None else [raw(whole(path)) for path in written]
+            found = self._small.find_differing(rules, paths)
             return self._compare(self.bounds.hold_paths(found, self.tree_folder, inside))
         git = self._stage()
-        paths = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
+        names = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
         with suppress(UnusualError):
-            return self._compare(paths)
+            # `git ls-files` looks for files behind a folder that is a link now, `git add` does not.
+            require_no_link(self.tree_folder, parents(self._paths))
+            return self._compare(names)
         refused = self._add_tree(git)
-        self._bring_gitlinks_back(git)
+        bring_gitlinks_back(git, self.gitlinks)
         base = self.base or EMPTY[self.lender.object_format]
         differing = diff_index(git, self.lender.prefix, base)
         tree = self._name_tree(differing)
@@ -291,6 +309,7 @@ class Scratch:
         is a second name for the same file, which git replaces and does not change.
         """
         index = self._git_folder / "index.work"
+        self._lent = None  # it holds more from now on than what a base needs
         try:
             self._restate()
             index.unlink(missing_ok=True)
@@ -302,15 +321,12 @@ class Scratch:
         git = self._on("index.work")
         if not index.exists():  # an index that says nothing of times: git reads every file
             git.run("read-tree", self.base or "--empty")
-            self._leave_out_gitlinks(git)
+            leave_out_gitlinks(git, self.tree_folder, self.gitlinks)
         return git
 
     def _compare(self, paths: Sequence[bytes]) -> Snapshot:
-        """The same of a few plain files that git named, without one. Raises UnusualError."""
-        # `git ls-files` looks for files behind a folder that is a link now, `git add` does not.
-        top = os.fsencode(self.tree_folder)
-        linked = any(map(os.path.islink, (b"%b/%b" % (top, folder) for folder in self._folders)))
-        if len(paths) > _FEW or self.gitlinks or linked:
+        """The same of a few plain files that differ, without git. Raises UnusualError."""
+        if len(paths) > _FEW or self.gitlinks:
             raise UnusualError
         known, name = partial(self._objects.entry, self.base), partial(self._objects.name, "blob")
         wanted, prefix = self._while_wanted(paths), self.lender.prefix
@@ -351,11 +367,6 @@ class Scratch:
             remove_odd_files(self.tree_folder)
             return ask()
 
-    def _bring_gitlinks_back(self, git: Git) -> None:
-        if self.gitlinks:
-            lines = (f"160000 {sha} 0\t{path}\0" for path, sha in self.gitlinks.items())
-            git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
-
     def _name_tree(self, changes: Iterable[TreeChange]) -> str:
         """Name of the base's tree with these changes."""
         entries = {
@@ -369,13 +380,13 @@ class Scratch:
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
         """New paths that a file system without case takes for another one, with that one."""
         self._list_base(self.base)
-        paths = self._listing[1]
-        return self._spelling.find_clashes(tuple(changes), paths, self.lender.prefix)
+        return self._spelling.find_clashes(tuple(changes), self._paths, self.lender.prefix)
 
     # --- into the tree ---
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Put the bytes of changes into the tree. Raises RunnerError for a path outside of it."""
+        self._looked = None
         ordered = sorted(changes, key=lambda change: (change.content is not None, change.path))
         for change in self._while_wanted(ordered):
             path = self.lender.prefix.value + change.path
@@ -386,6 +397,7 @@ class Scratch:
 
         With conflicts the tree is `new_base` alone. Contents come from `changes`.
         """
+        self._lent = None  # merging makes objects
         merged = carry(self._git, self.lender.prefix, (self.base, new_base), changes)
         self.reset(new_base)
         if not merged.conflicts:

@@ -1,8 +1,9 @@
-"""A slot's tree of few files, looked at and put back without a process of git.
+"""A slot's tree, looked at and put back without a process of git.
 
-Git takes five milliseconds to begin and to end, which is longer than it takes here to look at two
-thousand files. Only what git would certainly say in the same way is said: everything else, and
-every tree that is larger, raises UnusualError, and git is asked.
+Git takes five milliseconds to begin and to end, and looks at a file no quicker than it is looked at
+here, where folders that nobody touched need not be listed. Only what git would certainly say in the
+same way is said: everything else, and every tree that is larger, raises UnusualError, and git is
+asked.
 """
 
 # ruff: noqa: PTH118 - names are bytes, as git has them
@@ -12,45 +13,62 @@ from __future__ import annotations
 import os
 import stat
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from dataclasses import field
+from typing import TYPE_CHECKING
 
-from runner.repo.change_times import TICK, tells_changes
+from runner import effects
+from runner.lazy_dataclass import dataclass
+from runner.repo.change_times import tells_changes
 from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.git import text
 from runner.repo.index_file import read_index
 from runner.repo.lock_files import UnusualError
 from runner.repo.tree_files import put, read_regular
-from runner.repo.trees import TreeEntry
+from runner.repo.trees import (
+    KnownFolder,
+    Stamp,
+    TreeEntry,
+    add_path,
+    drop_path,
+    files_below,
+    is_unchanged,
+    split_path,
+    stamp_of,
+    status_in,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from runner.repo.objects import Objects
 
-_MOST = 2_000
-"""Files; from about so many on git is quicker."""
-_SEEN = 10 * _MOST
-"""Names that are looked at: what a command left is no tree of few files any more."""
-_FEW = 100
-"""Files that are written here; more are git's."""
+_MOST = 100_000
+"""Files of a tree that is looked at here; of each some 280 bytes are known."""
+_SEEN = 20_000
+"""Names beside the base's that are looked at; more are git's."""
+_FEW = 100  # files that are written here; more are git's
 _RULES = b".gitignore"
-_LARGE = 1 << 16
-"""Bytes of rules that nobody wrote by hand."""
+_LARGE = 1 << 16  # bytes of rules that nobody wrote by hand
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class _Row(NamedTuple):
-    """A file as stat(2) shows it; an equal one is unchanged where this is `settled`."""
+@dataclass(slots=True)
+class _Look:
+    """In what a tree differs from its base."""
 
-    inode: int
-    mode: int
-    size: int
-    # Not the mtime, which utimensat(2) sets to anything.
-    changed: int
-    settled: bool
-    """Whether it had its change time for longer than a clock's tick when it was looked at: else
-    another change could have left it the same (git calls such a file racily clean)."""
+    changed: set[bytes] = field(default_factory=set)
+    """Files of the base that are gone, or not certainly the same."""
+    others: dict[bytes, bool] = field(default_factory=dict)
+    """Everything else but folders, and whether it is a plain file."""
+    loose: list[bytes] = field(default_factory=list)
+    """Those of them that are in folders of the base."""
+    strange: list[bytes] = field(default_factory=list)
+    """Folders of which the base knows nothing, in those that it knows."""
+    closed: list[bytes] = field(default_factory=list)
+    """Folders of the base with which their owner may not do everything."""
 
 
 class SmallTree:
@@ -65,77 +83,189 @@ class SmallTree:
         self._top = os.fsencode(tree)
         self._index = index
         self._base: str | None = None
-        self._rows: dict[bytes, _Row] | None = None
+        self._folders: dict[bytes, KnownFolder] | None = None
+        """By their paths, which end in a slash; that of the tree itself is empty."""
+        self._count = 0
+        self._look: _Look | None = None
         self._indexed = b""
         self._clock = (0, 0)
 
     def forget(self) -> None:
         """Know nothing: the next look is git's."""
-        self._rows = None
+        self._folders = self._look = None
 
-    def learn(self, base: str | None, paths: frozenset[bytes]) -> None:
+    def forget_look(self) -> None:
+        """Look again at what is to be put back: somebody may have written since."""
+        self._look = None
+
+    def learn(self, base: str | None, paths: Collection[bytes]) -> None:
         """Remember a tree that git has just made: exactly `base`, which holds these files."""
-        self._base, self._rows = base, None
-        if len(paths) > _MOST:
+        self.forget()
+        self._base, self._count = base, len(paths)
+        if not self._has_room():
             return
+        folders = {b"": KnownFolder()}
         try:
             self._set_clock()
-            self._indexed = self._index.read_bytes()
-            self._rows = {path: self._look(path) for path in paths}
+            self._indexed = self._index.read_bytes()[-_SUM:]
+            for path in paths:
+                above, name = add_path(folders, path)
+                folders[above].files[name] = _NOTHING
+            for above, folder in folders.items():
+                before, inside = self._now(), self._open(above)
+                try:
+                    for name in folder.files:
+                        folder.files[name] = stamp_of(status_in(name, inside), before)
+                finally:
+                    os.close(inside)
         except OSError:  # a name too long to be opened from here
-            self._rows = None
+            return
+        self._folders = folders
+
+    def _has_room(self) -> bool:
+        memory = self.objects.memory
+        return self._count <= _MOST and (memory is None or memory.admit(id(self), self._count))
 
     # --- what is there --------------------------------------------------------------------
 
-    def find_differing(self, exclude: bytes) -> list[bytes]:
+    def find_differing(self, exclude: bytes, written: Iterable[bytes] | None = None) -> list[bytes]:
         """Files that are new, changed or gone, as `git ls-files --others --modified` names them.
 
-        `exclude` are the rules beside those of the tree's own `.gitignore` files. Raises
+        `exclude` are the rules beside those of the tree's own `.gitignore` files; `written` all
+        paths that were written since the base was put there, where that is known. Raises
         UnusualError where only git can tell.
         """
-        rows = self._require()
-        found, others, rules = [], [], ExcludeRules(exclude)
-        there: set[bytes] = set()
+        self._look = None
         try:
-            for path, entry in self._walk():
-                if path.endswith(_RULES) and path.rpartition(b"/")[2] == _RULES:
-                    rules.add(_read(entry), at_top=path == _RULES)
-                if path not in rows:
-                    others.append((path, entry))
-                    if len(others) > _MOST:
-                        raise UnusualError
-                    continue
-                there.add(path)
-                if not self._holds(rows, path, entry.stat(follow_symlinks=False)):
-                    found.append(path)
+            look = self._walk(deep=True) if written is None else self._look_at(written)
+            rules = self._read_rules(exclude, look)
         except OSError as error:
             raise UnusualError from error
-        # Not asked by path: behind a folder that is a link now stands a file of somebody else.
-        gone = rows.keys() - there
-        return [*_find_new(others, rules), *found, *gone]
+        self._look = look
+        return [*_find_new(look.others, rules), *look.changed]
 
-    def _walk(self) -> Iterator[tuple[bytes, os.DirEntry[bytes]]]:
-        """All that is no folder, following no link; the tree's own git folder is left out."""
-        if not stat.S_ISDIR(os.lstat(self._top).st_mode):
-            raise UnusualError
-        pending, seen = [b""], 0
+    def _look_at(self, paths: Iterable[bytes]) -> _Look:
+        """What a look would find where nothing but these paths was written."""
+        folders, look = self._require(), _Look()
+        for path in paths:
+            if not {b"", b".", b".."}.isdisjoint(path.split(b"/")):
+                raise UnusualError
+            above, name = split_path(path)
+            if above in folders and name in folders[above].files:
+                look.changed.add(path)
+                continue
+            # Also of one that is not there: folders may have been made for it.
+            look.loose.append(path)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                look.others[path] = stat.S_ISREG(os.lstat(self._at(path)).st_mode)
+                # Where case does not count it may be another one that is there.
+                if name not in os.listdir(self._at(above)):  # noqa: PTH208 - names alone
+                    raise UnusualError
+        return look
+
+    def _walk(self, *, deep: bool) -> _Look:
+        """Look at everything, following no link; the tree's own git folder is left out.
+
+        `deep`: at what is in folders that the base does not know, too. Raises OSError.
+        """
+        folders, look, pending = self._require(), _Look(), [b""]
         while pending:
-            below = pending.pop()
-            with os.scandir(self._at(below)) as entries:
+            path = pending.pop()
+            folder = folders[path]
+            before, inside = self._now(), self._open(path)
+            try:
+                found = os.fstat(inside)
+                files: Collection[bytes] = folder.files
+                below = folder.folders
+                if folder.row is None or not is_unchanged(folder.row, found):
+                    folder.row = None
+                    names, alone = self._list(path, folder, look, deep=deep)
+                    files, below = folder.files.keys() & names, folder.folders & names
+                    alone = alone and len(files) == len(folder.files)
+                    if stat.S_IMODE(found.st_mode) & stat.S_IRWXU != stat.S_IRWXU:
+                        look.closed.append(path)
+                    elif alone and len(below) == len(folder.folders):
+                        folder.row = stamp_of(found, before)
+                self._compare(path, folder, files, inside, look)
+            finally:
+                os.close(inside)
+            if len(files) < len(folder.files):
+                look.changed.update(path + name for name in folder.files.keys() - files)
+            # Not asked by path: behind a folder that is a link now stands a file of somebody else.
+            for name in folder.folders - below:
+                look.changed.update(files_below(folders, b"%b%b/" % (path, name)))
+            pending += [b"%b%b/" % (path, name) for name in below]
+        return look
+
+    def _list(
+        self, path: bytes, folder: KnownFolder, look: _Look, *, deep: bool
+    ) -> tuple[set[bytes], bool]:
+        """The names of the base that a folder holds, and whether it holds no other one."""
+        names, alone = set(), True
+        with os.scandir(self._at(path)) as entries:
+            for entry in entries:
+                name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
+                if name == b".git" and not path:
+                    continue
+                # A file in the place of a folder, or the other way round, is another one.
+                if name in (folder.folders if is_folder else folder.files):
+                    names.add(name)
+                    continue
+                alone = False
+                if deep:
+                    _require_no_repository(name)
+                if len(look.others) > _SEEN:
+                    raise UnusualError
+                if not is_folder:
+                    look.others[path + name] = entry.is_file(follow_symlinks=False)
+                    look.loose.append(path + name)
+                else:
+                    look.strange.append(path + name)
+                    if deep:
+                        self._list_strange(path + name, look)
+        return names, alone
+
+    def _list_strange(self, top: bytes, look: _Look) -> None:
+        pending, seen = [top], 0
+        while pending:
+            path = pending.pop()
+            with os.scandir(self._at(path)) as entries:
                 for entry in entries:
                     seen += 1
-                    path = below + entry.name
-                    if seen > _SEEN:
+                    if seen + len(look.others) > _SEEN:
                         raise UnusualError
-                    # A repository inside is one name to git, whatever it holds, and of another
-                    # spelling one that it refuses.
-                    if entry.name.lower() == b".git":
-                        if path != b".git":
-                            raise UnusualError
-                    elif entry.is_dir(follow_symlinks=False):
-                        pending.append(path + b"/")
+                    _require_no_repository(entry.name)
+                    below = b"%b/%b" % (path, entry.name)
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(below)
                     else:
-                        yield path, entry
+                        look.others[below] = entry.is_file(follow_symlinks=False)
+
+    def _compare(
+        self, path: bytes, folder: KnownFolder, names: Collection[bytes], inside: int, look: _Look
+    ) -> None:
+        """Note those files of a folder that are not as they were."""
+        before, told = self._now(), tells_changes(self._index.parent)
+        for name in names:
+            found, row = status_in(name, inside), folder.files[name]
+            if told and is_unchanged(row, found):
+                continue
+            # Of another size it is another file, which may be too large to be read.
+            if found.st_size != row.size or not self._is_as_in_base(path + name):
+                look.changed.add(path + name)
+            else:
+                folder.files[name] = stamp_of(found, before)
+
+    def _read_rules(self, exclude: bytes, look: _Look) -> ExcludeRules:
+        rules = ExcludeRules(exclude)
+        paths = [path + _RULES for path, one in self._require().items() if _RULES in one.files]
+        paths += [path for path in look.others if split_path(path)[1] == _RULES]
+        for path in paths:
+            with suppress(FileNotFoundError):
+                if os.lstat(self._at(path)).st_size > _LARGE:
+                    raise UnusualError
+                rules.add(read_regular(self._tree, path)[1], at_top=path == _RULES)
+        return rules
 
     # --- put back -------------------------------------------------------------------------
 
@@ -143,67 +273,84 @@ class SmallTree:
         self,
         bases: tuple[str | None, str | None],
         come: Mapping[bytes, TreeEntry | None],
+        go_on: Callable[[], None],
     ) -> None:
-        """Make the tree the second of two bases, where it was made of the first.
+        """Make the tree exactly the second of two bases, where it was made of the first.
 
-        `come` is what the two differ in, None for a file that is gone; whatever neither names has
-        been swept away. Raises UnusualError, or what a path in the way raises, where git has to:
-        then nothing is known any more.
+        `come` is what the two differ in, None for a file that is gone. `go_on` is called before
+        each removal and may raise. Raises UnusualError, or what a path in the way raises, where
+        git has to: then nothing is known any more.
         """
-        rows = self._require()
-        self._rows = None
-        if self._base != bases[0] or self._index.read_bytes() != self._indexed:
-            raise UnusualError
-        there = [path for path in rows if path not in come]
-        wanted = [path for path in there if self._differs(rows, path)]
-        wanted += [path for path, entry in come.items() if entry]
-        if len(wanted) > _FEW:
-            raise UnusualError
-        for path in wanted:
-            self._write(bases[1], path)
-        if come:
-            self._patch(come)
-        for path in come:
-            rows.pop(path, None)
-        rows.update((path, self._look(path)) for path in wanted)
-        if len(rows) <= _MOST:
-            self._base, self._rows = bases[1], rows
-
-    def _differs(self, rows: dict[bytes, _Row], path: bytes) -> bool:
+        folders, look = self._require(), self._look
         try:
-            return not self._holds(rows, path, os.lstat(self._at(path)))
-        except (FileNotFoundError, NotADirectoryError, UnusualError):
-            return True  # what cannot be compared is written anew
+            index = read_index(self._index)
+            if self._base != bases[0] or index.data[-_SUM:] != self._indexed:
+                raise UnusualError
+            look = look or self._walk(deep=False)
+            wanted = [path for path in look.changed if path not in come]
+            wanted += [path for path, entry in come.items() if entry]
+            if len(wanted) > _FEW:
+                raise UnusualError
+            self.forget()
+            self._clear(look, go_on)
+            for path in (path for path, entry in come.items() if not entry):
+                put(self._tree, text(path), 0, None)
+            for path in wanted:
+                self._write(bases[1], path)
+            if come:
+                self._patch(index.with_entries(come))
+            self._follow(folders, come, wanted)
+        except OSError as error:
+            raise UnusualError from error
+        finally:
+            self.forget()
+        if self._has_room():
+            self._base, self._folders = bases[1], folders
 
-    def _patch(self, come: Mapping[bytes, TreeEntry | None]) -> None:
+    def _clear(self, look: _Look, go_on: Callable[[], None]) -> None:
+        """Take away all that is not the base's."""
+        for path in look.closed:
+            effects.unlock(self._at(path))
+        for path in look.strange:
+            effects.remove_tree(self._at(path), go_on)
+        for path in look.loose:
+            go_on()
+            put(self._tree, text(path), 0, None)
+
+    def _follow(
+        self,
+        folders: dict[bytes, KnownFolder],
+        come: Mapping[bytes, TreeEntry | None],
+        written: Iterable[bytes],
+    ) -> None:
+        """Know the files of the new base, of which these were written just now."""
+        for path, entry in come.items():
+            if entry is None:
+                self._count -= drop_path(folders, path)
+        for path in written:
+            above, name = add_path(folders, path)
+            self._count += name not in folders[above].files
+            before = self._now()
+            folders[above].files[name] = stamp_of(os.lstat(self._at(path)), before)
+
+    def _patch(self, content: bytes) -> None:
         """The index of the new base: entries that came say nothing of times, so git reads them."""
-        content = read_index(self._index).with_entries(come)
         beside = self._index.with_name("index.lock")
         with os.fdopen(os.open(beside, _NEW, 0o666), "wb") as file:
             file.write(content)
         beside.replace(self._index)
         self._set_clock()
-        self._indexed = content
+        self._indexed = content[-_SUM:]
 
     # --- one file -------------------------------------------------------------------------
 
-    def _holds(self, rows: dict[bytes, _Row], path: bytes, found: os.stat_result) -> bool:
-        """Whether a file is as it was; what stat(2) cannot tell is told by its content."""
-        before, known = self._now(), rows[path]
-        same = known.settled and _row(found, 0)[:_TIMED] == known[:_TIMED]
-        if same and tells_changes(self._index.parent):
-            return True
-        # Of another size it is another file, which may be too large to be read.
-        if found.st_size != known.size or not self._is_same(path):
-            return False
-        rows[path] = _row(found, before)
-        return True
-
-    def _is_same(self, path: bytes) -> bool:
+    def _is_as_in_base(self, path: bytes) -> bool:
         """Whether a file has the mode and the bytes of the base's."""
-        mode, content = read_regular(self._tree, path)
-        entry = TreeEntry(mode, self.objects.name("blob", content))
-        return self.objects.entry(self._base, text(path)) == entry
+        with suppress(UnusualError):  # what cannot be compared is another one
+            mode, content = read_regular(self._tree, path)
+            entry = TreeEntry(mode, self.objects.name("blob", content))
+            return self.objects.entry(self._base, text(path)) == entry
+        return False
 
     def _write(self, base: str | None, path: bytes) -> None:
         entry = self.objects.entry(base, text(path))
@@ -211,10 +358,6 @@ class SmallTree:
         if entry is None or kind != "blob":
             raise UnusualError
         put(self._tree, text(path), entry.mode, content)
-
-    def _look(self, path: bytes) -> _Row:
-        before = self._now()
-        return _row(os.lstat(self._at(path)), before)
 
     def _set_clock(self) -> None:
         """The time of the file system, by the index that was just written to it."""
@@ -225,43 +368,34 @@ class SmallTree:
         stamped, read = self._clock
         return stamped + time.monotonic_ns() - read
 
+    def _open(self, folder: bytes) -> int:
+        # A slash at the end would have a link followed all the same (path_resolution(7)).
+        return os.open(self._at(folder)[:-1], _FOLDER)
+
     def _at(self, path: bytes) -> bytes:
         return os.path.join(self._top, path)
 
-    def _require(self) -> dict[bytes, _Row]:
-        if self._rows is None:
+    def _require(self) -> dict[bytes, KnownFolder]:
+        if self._folders is None:
             raise UnusualError
-        return self._rows
+        return self._folders
 
 
-_SECOND = 1_000_000_000
-_COARSE = 2.0
-"""Seconds in which file systems that keep whole seconds may hide a change; others say parts."""
-_TIMED = 4
-"""Fields of a row that stat(2) gives."""
+_SUM = 20  # bytes of the digest that an index ends in
+_NOTHING = Stamp(0, 0, 0, 0, settled=False)
 
 
-def _row(found: os.stat_result, before: int) -> _Row:
-    """A file that was looked at, and perhaps read, after `before` (ns since the epoch)."""
-    changed = found.st_ctime_ns
-    tick = _COARSE if changed % _SECOND == 0 else TICK
-    settled = changed < before - tick * _SECOND
-    return _Row(found.st_ino, found.st_mode, found.st_size, changed, settled)
-
-
-def _read(entry: os.DirEntry[bytes]) -> bytes:
-    if not entry.is_file(follow_symlinks=False) or entry.stat().st_size > _LARGE:
+def _require_no_repository(name: bytes) -> None:
+    # A repository inside is one name to git, whatever it holds, and of another spelling one that it
+    # refuses.
+    if name.lower() == b".git":
         raise UnusualError
-    with open(entry.path, "rb") as file:  # noqa: PTH123
-        return file.read()
 
 
-def _find_new(
-    others: list[tuple[bytes, os.DirEntry[bytes]]], rules: ExcludeRules
-) -> Iterator[bytes]:
-    for path, entry in others:
+def _find_new(others: Mapping[bytes, bool], rules: ExcludeRules) -> Iterator[bytes]:
+    for path, is_plain in others.items():
         ignored = rules.judge(path)
-        if ignored is None or not (ignored or entry.is_file(follow_symlinks=False)):
+        if ignored is None or not (ignored or is_plain):
             raise UnusualError
         if not ignored:
             yield path

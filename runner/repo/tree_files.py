@@ -57,6 +57,31 @@ def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> set
     return folders
 
 
+def require_no_link(tree: Path, folders: Iterable[bytes]) -> None:
+    """Raise UnusualError where one of these folders of a tree is a link now."""
+    top = os.fsencode(tree)
+    if any(os.path.islink(os.path.join(top, folder)) for folder in folders):
+        raise UnusualError
+
+
+def take_away(path: Path, go_on: Callable[[], object] = bool) -> None:
+    """Remove whatever is at a path, if anything is; no link is followed. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        effects.remove_tree(path, go_on)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def move_aside(beside: Path, folders: Iterable[Path]) -> None:
+    """Give what resists another name in a folder, and remove it where that is possible."""
+    for folder in folders:
+        if os.path.lexists(folder):
+            folder.rename(beside / f"aside-{effects.new_id()}")
+    for old in beside.glob("aside-*"):
+        with suppress(OSError):
+            take_away(old)
+
+
 def parents(paths: Collection[bytes]) -> set[bytes]:
     """Every folder above these paths, relative as they are."""
     found: set[bytes] = set()
@@ -335,7 +360,6 @@ def _digest_file(path: str) -> bytes:
 
 
 def _row(found: os.stat_result) -> _Row:
-    # Not the mtime, which utimensat(2) sets to anything: tar, cp -p and a compiler cache do.
     return found.st_ino, found.st_mode, found.st_size, found.st_ctime_ns
 
 

@@ -1,19 +1,25 @@
 """What git trees hold, and how two of them differ.
 
-Where the project lies in its repository, and paths turned between the two.
+Where the project lies in its repository, and paths turned between the two. What a work tree's
+files looked like when they were those of a git tree.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
-from typing import TYPE_CHECKING, Protocol, Self
+from contextlib import suppress
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
-from runner.repo.git import text
+from runner.repo.change_times import TICK
+from runner.repo.git import raw, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from runner.repo.git import Git, ObjectReader
 
@@ -186,3 +192,123 @@ def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
     """A blob's bytes; None for what has none: nothing, or another repository's commit."""
     found = reader.read(sha) if mode and mode != GITLINK else None
     return found[1] if found else None
+
+
+# --- submodules -----------------------------------------------------------------------
+
+
+def leave_out_gitlinks(git: Git, tree: Path, paths: Iterable[str]) -> None:
+    """Have git believe that repositories inside are as they should be: none is carried."""
+    listed = list(paths)
+    if not listed:
+        return
+    said = b"".join(raw(path) + b"\0" for path in listed)
+    git.run("update-index", "-z", "--skip-worktree", "--stdin", stdin=said)
+    for path in listed:
+        with suppress(OSError):
+            (tree / path).rmdir()  # git makes a folder for each
+
+
+def bring_gitlinks_back(git: Git, gitlinks: Mapping[str, str]) -> None:
+    """Stage repositories inside as the base has them."""
+    lines = (f"160000 {sha} 0\t{path}\0" for path, sha in gitlinks.items())
+    if gitlinks:
+        git.run("update-index", "-z", "--index-info", stdin=raw("".join(lines)))
+
+
+# --- stamps ---------------------------------------------------------------------------
+
+
+class Stamp(NamedTuple):
+    """A file or folder as stat(2) shows it; an equal one is unchanged where this is `settled`."""
+
+    # Not the mtime, which utimensat(2) sets to anything: tar, cp -p and a compiler cache do.
+    changed: int
+    inode: int
+    mode: int
+    size: int
+    settled: bool
+    """Whether it had its change time for longer than a clock's tick when it was looked at: else
+    another change could have left it the same (git calls such a file racily clean)."""
+
+
+_SECOND = 1_000_000_000
+_COARSE = 2.0
+"""Seconds in which file systems that keep whole seconds may hide a change; others say parts."""
+
+
+def stamp_of(found: os.stat_result, before: int) -> Stamp:
+    """Of what was looked at, and perhaps read, after `before` (ns since the epoch)."""
+    changed = found.st_ctime_ns
+    tick = _COARSE if changed % _SECOND == 0 else TICK
+    settled = changed < before - tick * _SECOND
+    return Stamp(changed, found.st_ino, found.st_mode, found.st_size, settled)
+
+
+def status_in(name: bytes, folder: int) -> os.stat_result:
+    """What stat(2) says of a name in an open folder, no link followed. Raises OSError."""
+    return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+
+def is_unchanged(stamp: Stamp, found: os.stat_result) -> bool:
+    """Whether it is certainly as it was then."""
+    # By places: a hundred thousand of them are asked at once.
+    return (
+        stamp[4]
+        and found.st_ctime_ns == stamp[0]
+        and found.st_ino == stamp[1]
+        and found.st_mode == stamp[2]
+        and found.st_size == stamp[3]
+    )
+
+
+@dataclass(slots=True)
+class KnownFolder:
+    """What the base has in one folder, by name."""
+
+    files: dict[bytes, Stamp] = field(default_factory=dict)
+    folders: set[bytes] = field(default_factory=set)
+    row: Stamp | None = None
+    """The folder itself when it held these names and no other: whatever comes, goes or is put in
+    the place of another moves its change time."""
+
+
+def split_path(path: bytes) -> tuple[bytes, bytes]:
+    """The folder of a path, with a slash where it is not the tree itself, and the name in it."""
+    above, slash, name = path.rpartition(b"/")
+    return above + slash, name
+
+
+def add_path(folders: dict[bytes, KnownFolder], path: bytes) -> tuple[bytes, bytes]:
+    """The folder and the name of a path, whose folders are known from now on."""
+    above, name = split_path(path)
+    at, new = above, []
+    while at not in folders:
+        folders[at] = KnownFolder()
+        new.append(at)
+        at = split_path(at[:-1])[0]
+    for at in new:
+        outer, inner = split_path(at[:-1])
+        folders[outer].folders.add(inner)
+    return above, name
+
+
+def files_below(folders: Mapping[bytes, KnownFolder], path: bytes) -> Iterator[bytes]:
+    """All files in a folder and in those below it."""
+    pending = [path]
+    while pending:
+        above = pending.pop()
+        yield from (above + name for name in folders[above].files)
+        pending += [b"%b%b/" % (above, name) for name in folders[above].folders]
+
+
+def drop_path(folders: dict[bytes, KnownFolder], path: bytes) -> int:
+    """Forget a file, and folders that hold nothing more; how many files that were."""
+    above, name = split_path(path)
+    if above not in folders or folders[above].files.pop(name, None) is None:
+        return 0
+    while above and not (folders[above].files or folders[above].folders):
+        del folders[above]
+        above, name = split_path(above[:-1])
+        folders[above].folders.discard(name)
+    return 1

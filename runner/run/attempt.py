@@ -78,7 +78,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)
-    seen, too_large = _look(assignment, site)
+    seen, too_large = _look(assignment, site, said)
     outcome = Outcome(
         task=assignment.task.id,
         attempt=assignment.attempt,
@@ -107,7 +107,9 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     return replace(outcome, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else outcome
 
 
-def _look(assignment: Assignment, site: WorkerContext) -> tuple[Snapshot, tuple[Finding, ...]]:
+def _look(
+    assignment: Assignment, site: WorkerContext, said: Said
+) -> tuple[Snapshot, tuple[Finding, ...]]:
     """What the tree holds now; a file too large to hold is a finding."""
     if assignment.is_check:  # nothing of it has run yet, so nothing can have changed
         site.scratch.sign()
@@ -116,11 +118,18 @@ def _look(assignment: Assignment, site: WorkerContext) -> tuple[Snapshot, tuple[
             site.memory.trees[assignment.base] = tree
         return Snapshot(tree, ()), ()
     try:
-        seen = site.scratch.snapshot()
+        seen = site.scratch.last_snapshot(_find_written(assignment, said))
     except ProposalError as error:
         finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
         return Snapshot(tree="", changes=()), (finding,)
     return seen, tuple(_clashes(assignment, site, seen))
+
+
+def _find_written(assignment: Assignment, said: Said) -> frozenset[str] | None:
+    """Paths outside of which the tree is the base; None where only the tree can say."""
+    if said.written is None:
+        return None
+    return frozenset((*said.written, *(change.path for change in assignment.carried)))
 
 
 def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Iterator[Finding]:
@@ -161,7 +170,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
     """Let the implementer work in the scratch tree, or put carried work into it."""
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
-        return Said()
+        return Said(written=())
     if assignment.mode is Mode.PLAN and assignment.plan is not None:
         return Said(plan=assignment.plan)  # it only has to be reviewed
     if assignment.is_check:

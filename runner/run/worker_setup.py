@@ -11,7 +11,7 @@ from runner.gates.proof_cache import ProofMemory
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment
 from runner.process.environments import find_shared_folders, with_own_tools
-from runner.process.tree import end_marked, own_prefix
+from runner.process.tree import count_visits, end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
@@ -90,6 +90,7 @@ class WorkerSetup:
         scratch.share(self.repository.trees)
         scratch.bounds = Bounds.of(self.settings)
         scratch.stopped = LastLook(crew, number)
+        scratch.count_visits = partial(count_visits, scratch.tree_folder)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
         mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead

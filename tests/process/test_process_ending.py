@@ -12,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from process_bench import Bench, a_place, bubblewrap
 
 from runner.process import platform, tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
 from runner.process.own_command import Answer, OwnCommand, ask_for_secret
+from runner.process.sandbox import NoSandbox
 from runner.process.supervise import begin
 
 
@@ -313,3 +315,18 @@ def test_a_command_of_our_own_that_stays_is_no_leftover_of_a_command(bare, tmp_p
     code = own.wait(60)
     own.forget()
     assert (code, left) == (0, 0)
+
+
+def test_what_may_have_written_to_a_tree_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(tree, "_begun", {})
+    own, other = a_place(tmp_path / "own"), a_place(tmp_path / "other")
+    held = Bench(own, bubblewrap())
+    assert tree.count_visits(own.tree) == 0
+    held.says("true")
+    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (1, 0)
+    course = begin(held.command("sleep 0.2"), held.sandbox)
+    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, 0)
+    course.wait()
+    assert tree.count_visits(own.tree) == 2
+    Bench(other, NoSandbox()).says("true")
+    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, None)

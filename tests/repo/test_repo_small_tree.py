@@ -18,6 +18,7 @@ from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.lock_files import UnusualError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
+from runner.repo.trees import stamp_of
 
 _NAMES = ("a", "b.py", "c.pyc", "__pycache__", "d e", "build", ".x", "ü", "x.log", "keep.log")
 _RULES = (
@@ -215,7 +216,7 @@ def test_a_change_within_the_tick_of_a_file_is_seen(tmp_path):
 )
 def test_a_file_is_settled_once_no_change_can_bear_the_same_time(changed, looked, settled):
     stamped = SimpleNamespace(st_ino=1, st_mode=2, st_size=3, st_ctime_ns=changed)
-    assert small_tree._row(stamped, looked).settled is settled
+    assert stamp_of(stamped, looked).settled is settled
 
 
 def test_the_time_is_that_of_the_files(tmp_path):
@@ -257,12 +258,173 @@ def test_what_only_git_can_tell_is_left_to_it(tmp_path, what, monkeypatch):
             shutil.move(tree, tmp_path / "elsewhere")
             tree.symlink_to(tmp_path / "elsewhere")
         case "many":
-            monkeypatch.setattr(small_tree, "_SEEN", 3)
-            write(tree, {"c": "", "d": ""})
+            monkeypatch.setattr(small_tree, "_SEEN", 2)
+            write(tree, {"c": "", "d": "", "t/e": "", "t/f": ""})
     with pytest.raises(UnusualError):
         differing_here(scratch)
     scratch.reset(base)
     assert files_of(scratch.tree_folder) == {"a": b"one", "s/b": b"two"}
+
+
+# --- what is known of a tree ----------------------------------------------------------
+
+
+_DEEP = ("", "s/", "s/t/", "u/", "u/v/w/")
+
+
+def some_deep_files(chance):
+    """Files in folders within folders, of which some never change."""
+    names = [folder + name for folder in _DEEP for name in ("a.py", "b", "c")]
+    found = {name: f"{name} {chance.randint(0, 1)}" for name in names if chance.random() < 0.6}
+    return found or {"a.py": ""}
+
+
+def settle(scratch, base):
+    """As if the tree had stood for longer than a clock's tick: folders need not be listed then."""
+    scratch.reset(base)
+    time.sleep(0.03)
+    assert differing_here(scratch) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_folders_that_nobody_touched_hide_nothing(tmp_path, seed):
+    chance = random.Random(100 + seed)
+    scratch, commits = a_scratch(tmp_path, *(some_deep_files(chance) for _ in range(3)))
+    for _ in range(8):
+        base = chance.choice(commits)
+        settle(scratch, base)
+        assert any(folder.row for folder in scratch._small._folders.values())
+        disturb(chance, scratch.tree_folder)
+        expected = differing_by_git(scratch, base)
+        assert {change.path.encode() for change in scratch.changes()} == expected
+        base = chance.choice(commits)
+        scratch.reset(base)
+        wanted = {
+            path: in_slot(scratch, "show", f"{base}:{path}") for path in listed(scratch, base)
+        }
+        assert files_of(scratch.tree_folder) == wanted
+        assert git(scratch.tree_folder, "status", "--porcelain", "--ignored") == ""
+
+
+@pytest.mark.parametrize(
+    "what", ["same size and times", "rights", "another file", "folder", "gone"]
+)
+def test_a_change_in_a_folder_that_is_known_is_seen(tmp_path, what):
+    scratch, (base,) = a_scratch(tmp_path, {"s/a": "one", "s/b": "two", "t/c": "three"})
+    settle(scratch, base)
+    file = scratch.tree_folder / "s" / "a"
+    folder, times = file.parent.stat(), file.stat()
+    match what:
+        case "same size and times":
+            file.write_text("ONE")
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        case "rights":
+            file.chmod(0o755)
+        case "another file":
+            beside = scratch.tree_folder / "t" / "x"
+            beside.write_text("ONE")
+            beside.rename(file)
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+            os.utime(file.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
+        case "folder":
+            file.unlink()
+            file.mkdir()
+        case "gone":
+            file.unlink()
+            os.utime(file.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
+    assert differing_here(scratch) == [b"s/a"]
+    scratch.reset(base)
+    assert files_of(scratch.tree_folder) == {"s/a": b"one", "s/b": b"two", "t/c": b"three"}
+
+
+def test_a_folder_that_was_closed_is_open_in_the_next_base(tmp_path):
+    scratch, (base,) = a_scratch(tmp_path, {"s/a": "one"})
+    settle(scratch, base)
+    (scratch.tree_folder / "s").chmod(0o500)
+    scratch.changes()
+    scratch.reset(base)
+    assert (scratch.tree_folder / "s").stat().st_mode & 0o700 == 0o700
+
+
+# --- where no command ran -------------------------------------------------------------
+
+
+def walks(scratch, monkeypatch):
+    """How often the tree is looked at from now on."""
+    seen, walk = [], scratch._small._walk
+
+    def count(**how):
+        seen.append(how)
+        return walk(**how)
+
+    monkeypatch.setattr(scratch._small, "_walk", count)
+    return seen
+
+
+def test_a_tree_in_which_no_command_ran_is_not_looked_at_again(tmp_path, monkeypatch):
+    scratch, (first, second) = a_scratch(
+        tmp_path, {"a": "1", "s/b": "2"}, {"a": "1", "s/b": "2", "s/c": "3"}
+    )
+    visits = [0]
+    scratch.count_visits = lambda: visits[0]
+    scratch.reset(first)
+    seen = walks(scratch, monkeypatch)
+    write(scratch.tree_folder, {"s/c": "3", "n/d": "4", "a": "5"})
+    found = scratch.last_snapshot(["s/c", "n/d", "a", "s/gone"])
+    assert {change.path for change in found.changes} == {"s/c", "n/d", "a"}
+    differing_by_git(scratch, first)
+    assert found.tree == in_slot(scratch, "write-tree").decode().strip()
+    scratch.reset(second)
+    assert seen == []
+    assert files_of(scratch.tree_folder) == {"a": b"1", "s/b": b"2", "s/c": b"3"}
+    assert not (scratch.tree_folder / "n").exists()
+    assert git(scratch.tree_folder, "status", "--porcelain", "--ignored") == ""
+    assert git(scratch.tree_folder, "rev-parse", "HEAD") == second
+    assert not differing_by_git(scratch, second)
+
+
+@pytest.mark.parametrize("when", ["before the look", "after the look", "nobody can say"])
+def test_where_a_command_ran_the_tree_is_asked(tmp_path, when, monkeypatch):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "1", "s/b": "2"})
+    visits = [0]
+    scratch.count_visits = lambda: visits[0]
+    scratch.reset(base)
+    seen = walks(scratch, monkeypatch)
+    if when == "before the look":
+        write(scratch.tree_folder, {"s/b": "by a command"})
+        visits[0] += 1
+        assert [change.path for change in scratch.last_snapshot(["a"]).changes] == ["s/b"]
+        assert seen
+        return
+    assert scratch.last_snapshot(["a"]).changes == ()
+    assert seen == []
+    write(scratch.tree_folder, {"s/b": "by a command", "new": "x", ".git/hooks/x": "x"})
+    visits[0] = None if when == "nobody can say" else visits[0] + 1
+    scratch.reset(base)
+    assert seen
+    assert files_of(scratch.tree_folder) == {"a": b"1", "s/b": b"2"}
+    assert not (scratch.tree_folder / ".git" / "hooks").exists()
+
+
+def test_a_look_does_not_outlast_what_is_put_into_the_tree(tmp_path):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "1"})
+    scratch.count_visits = lambda: 0
+    scratch.reset(base)
+    scratch.last_snapshot([])
+    write(scratch.tree_folder, {"b": "by an implementer that failed later"})
+    scratch.apply(())
+    scratch.reset(base)
+    assert files_of(scratch.tree_folder) == {"a": b"1"}
+
+
+@pytest.mark.parametrize("path", ["./a", "s/../a", "x.pyc"])
+def test_what_was_written_is_what_git_would_name(tmp_path, path):
+    scratch, (base,) = a_scratch(tmp_path, {"a": "1", "s/b": "2"})
+    scratch.count_visits = lambda: 0
+    scratch.reset(base)
+    (scratch.tree_folder / path).write_text("written")
+    expected = differing_by_git(scratch, base)
+    assert {change.path.encode() for change in scratch.last_snapshot([path]).changes} == expected
 
 
 # --- ignore rules ---------------------------------------------------------------------

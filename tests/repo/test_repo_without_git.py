@@ -13,11 +13,13 @@ import pytest
 from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
 from runner import effects
+from runner.repo import index_file
 from runner.repo.change_times import TICK
 from runner.repo.commit import INDEX, Synced, commit_tree, swap_branch, sync_index
 from runner.repo.index_file import read_index
 from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
 from runner.repo.read import Repository
+from runner.repo.trees import TreeEntry
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
 FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "a.b/", "ab/", "z/ü/", "deep/" * 9)
@@ -337,6 +339,40 @@ def test_a_damaged_index_is_never_given_a_new_sum(tmp_path, cut):
     (tmp_path / "index").write_bytes(data[:40] + b"?" + data[41:] if cut is None else cut)
     with pytest.raises(UnusualError):
         read_index(tmp_path / "index")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_index_that_was_written_here_is_known_as_it_would_be_read(tmp_path, seed):
+    chance = random.Random(seed)
+    files = {f"{chance.choice('abc')}/{n}{'x' * (n % 9)}": f"{n}" for n in range(40)}
+    a_repository(tmp_path, files)
+    path = tmp_path / ".git" / INDEX
+    settle(tmp_path)
+    for turn in range(12):
+        index = read_index(path)
+        there = [index._name(number) for number in range(len(index.begins) - 1)]
+        entries = dict.fromkeys(chance.sample(there, 2))
+        names = (
+            f"{chance.choice('abd')}/new{turn}{n}{'y' * n}" for n in range(chance.randint(0, 3))
+        )
+        new = TreeEntry(0o100644, chance.randbytes(20).hex())
+        entries |= {name.encode(): new for name in names} | {there[0]: new}
+        path.write_bytes(index.with_entries(entries))
+        settle(tmp_path)
+        known = read_index(path)
+        index_file._places.clear()
+        assert list(known.begins) == list(read_index(path).begins)
+        assert known.racy == read_index(path).racy == ()
+    listed = git(tmp_path, "ls-files", "-z").encode().split(b"\0")[:-1]
+    assert listed == [known._name(number) for number in range(len(known.begins) - 1)]
+
+
+def test_what_is_known_of_indexes_is_bounded(monkeypatch):
+    monkeypatch.setattr(index_file, "_places", {})
+    monkeypatch.setattr(index_file, "_MOST_PLACES", 10)
+    for number in range(9):
+        index_file._remember(bytes([number]), range(4), 0)
+    assert [*index_file._places] == [b"\x06", b"\x07", b"\x08"]
 
 
 # --- locks ----------------------------------------------------------------------------
