@@ -61,8 +61,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _FEW = 100  # changed files that are read here; of more git makes objects sooner
-_SOON = 60.0
-"""Seconds after which something is wrong with the tree, not with its size."""
+_SOON = 60.0  # seconds after which something is wrong with the tree, not with its size
 
 
 class Scratch:
@@ -92,15 +91,14 @@ class Scratch:
         self._paths: set[bytes] = set()
         """The files of the base that was listed last."""
         self._spelling = Spelling()
-        self._lent: int | None = None
-        self._looked: int | None = None
+        self._lent = self._looked = self.count_visits()
         self._commits: set[str] = set()
         self._signed: StatCache | None = None
         self._base_tree: str | None = None
         named = {"GIT_DIR": self._git_folder, "GIT_WORK_TREE": self.tree_folder}
         environment = ALONE | {name: str(path) for name, path in named.items()}
         self._git = Git(slot, environment, (("core.fsync", "none"),), alone=True)
-        self._git = replace(self._git, stopped=self._is_unwanted)
+        self._git = replace(self._git, stopped=lambda: self.stopped())  # noqa: PLW0108 - set later
         self._reader = ObjectReader(self._git)
         self._objects = Objects(self._git_folder / "objects", lender.object_format, self._reader)
         self._small = SmallTree(self.tree_folder, self._git_folder / "index", self._objects)
@@ -233,8 +231,8 @@ class Scratch:
         inner = self.tree_folder / ".git"
         if not same:
             take_away(inner, self._go_on)
-        index, commit = self._git_folder / "index", self._commit_of(base)
-        lend(inner, self.lender, self._shares, commit, index, same=same)
+        at = self._commit_of(base), self._git_folder / "index"
+        lend(inner, self.lender, self._shares, *at, same=same)
 
     def _commit_of(self, base: str | None) -> str | None:
         if base is None or base in self._commits:
@@ -259,11 +257,10 @@ class Scratch:
     def snapshot(self) -> Snapshot:
         """Ask the files what differs from the base, whatever git was told in the tree.
 
-        Contents are the very bytes of `tree`, read here or made objects; it is named
-        and not written. Modes are as they are: 120000 for a link, 160000 for a repository inside,
-        its own type for what git cannot hold; those have empty content, for the path rules.
-        Raises ProposalError for more than the bounds allow, before anything is read, and
-        StoppedError.
+        Contents are the very bytes of `tree`, read here or made objects; it is named and not
+        written. Modes are as they are: 120000 for a link, 160000 for a repository inside, its own
+        type for what git cannot hold; those have empty content, for the path rules. Raises
+        ProposalError for more than the bounds allow, before anything is read, and StoppedError.
         """
         self._looked = None
         return self._snapshot(None)
@@ -289,7 +286,6 @@ class Scratch:
         git = self._stage()
         names = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
         with suppress(UnusualError):
-            # `git ls-files` looks for files behind a folder that is a link now, `git add` does not.
             require_no_link(self.tree_folder, parents(self._paths))
             return self._compare(names)
         refused = self._add_tree(git)
@@ -302,11 +298,10 @@ class Scratch:
         return Snapshot.of(tree, (*changes, *odd))
 
     def _stage(self) -> Git:
-        """Git on a copy of the base's index with the tree added.
+        """Git on a copy of the base's index, a second name that git replaces, with the tree added.
 
-        The base's own index is never refreshed: its times are those of the files as git itself
-        wrote them, so a file changed within the same second cannot hide behind them. The copy
-        is a second name for the same file, which git replaces and does not change.
+        The base's own is never refreshed: its times are those at which git itself wrote the files,
+        so one that is changed within the same second cannot hide behind them.
         """
         index = self._git_folder / "index.work"
         self._lent = None  # it holds more from now on than what a base needs
@@ -344,9 +339,6 @@ class Scratch:
     def _go_on(self) -> None:
         if self.stopped():
             raise StoppedError
-
-    def _is_unwanted(self) -> bool:
-        return self.stopped()
 
     def _add_tree(self, git: Git) -> str:
         """Add the whole tree; what git said where it could not hold all of it."""

@@ -386,8 +386,7 @@ _NOTHING = Stamp(0, 0, 0, 0, settled=False)
 
 
 def _require_no_repository(name: bytes) -> None:
-    # A repository inside is one name to git, whatever it holds, and of another spelling one that it
-    # refuses.
+    # Git takes a repository inside for one name, and refuses another spelling of that.
     if name.lower() == b".git":
         raise UnusualError
 

@@ -58,7 +58,10 @@ def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> set
 
 
 def require_no_link(tree: Path, folders: Iterable[bytes]) -> None:
-    """Raise UnusualError where one of these folders of a tree is a link now."""
+    """Raise UnusualError where one of these folders of a tree is a link now.
+
+    `git ls-files` looks for files behind such a link, `git add` does not.
+    """
     top = os.fsencode(tree)
     if any(os.path.islink(os.path.join(top, folder)) for folder in folders):
         raise UnusualError
