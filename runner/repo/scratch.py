@@ -88,10 +88,10 @@ class Scratch:
         self.gitlinks: dict[str, str] = {}
         """Submodules of the base by path, with their commits; none of them is carried."""
         self._listed: str | None = None
-        self._paths: set[bytes] = set()
-        """The files of the base that was listed last."""
+        self._paths: set[bytes] = set()  # of the base that was listed last
         self._spelling = Spelling()
-        self._lent = self._looked = self.count_visits()
+        self._lent: int | None = None
+        self._looked: int | None = None
         self._commits: set[str] = set()
         self._signed: StatCache | None = None
         self._base_tree: str | None = None
