@@ -46,10 +46,10 @@ def tells_changes(folder: Path) -> bool:
 
 
 def _try_out(folder: Path) -> bool:
-    with tempfile.TemporaryFile(dir=folder, prefix="times-") as file:
-        file.write(b"\0" * _PAGE)
-        file.flush()
-        number = file.fileno()
+    number, path = tempfile.mkstemp(dir=folder, prefix="times-")
+    try:
+        os.unlink(path)  # noqa: PTH108 - text
+        os.write(number, b"\0" * _PAGE)
         made = os.fstat(number).st_ctime_ns
         with closing(mmap.mmap(number, _PAGE)) as page:
             # A first write that follows a read is the one that goes unseen.
@@ -65,4 +65,6 @@ def _try_out(folder: Path) -> bool:
                 page[0] = 1
             if os.fstat(number).st_ctime_ns != made:
                 return True
+    finally:
+        os.close(number)
     return False
