@@ -1,14 +1,16 @@
 """A person's home and repository for every test that asks, whatever machine it runs on."""
 
+import gc
 import os
 import signal
 import sys
 import threading
 import zlib
-from collections import Counter
 from pathlib import Path
 
 import pytest
+from measured_share import MeasuredShare, measured_once
+from plain_python import plain_python
 
 # The person and their repository, their terminal, and what was built once for many tests.
 for _room in ("stories", "commands", "app"):
@@ -18,7 +20,8 @@ pytest.register_assert_rewrite("workplace")
 
 # What a version manager puts on the PATH is a script of a shell, which takes three times as long as
 # the Python that it begins; tests begin thousands.
-os.environ["PATH"] = os.pathsep.join((str(Path(sys.base_prefix) / "bin"), os.environ["PATH"]))
+_FIRST = (plain_python(), Path(sys.base_prefix, "bin"), os.environ["PATH"])
+os.environ["PATH"] = os.pathsep.join(str(one) for one in _FIRST if one is not None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell without job control starts what is in the background so, and every program that a
@@ -26,10 +29,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Read all tests without looking for garbage: nothing of them goes before the last test."""
+    gc.disable()
+    try:
+        with measured_once(os.environ.get("PYTEST_XDIST_WORKER", "gw0")):
+            return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems():
     _keep_hypothesis_from_reading_all()
-    _measure_a_share_of_many_cases(items)
 
 
 def _keep_hypothesis_from_reading_all():
@@ -43,26 +57,6 @@ def _keep_hypothesis_from_reading_all():
         providers._get_local_constants = lambda: providers._local_constants
 
 
-_FEW = 32
-"""Cases of one test that are all measured."""
-_BEHIND = 8
-"""Of those behind them, one in so many is."""
-
-
-def _measure_a_share_of_many_cases(items):
-    """Measure of a test with very many cases the first ones, and a share of the others.
-
-    They run the same lines, which take two to three times as long while they are measured. What is
-    told as covered is so; of the lines that are, one in about two thousand is not told.
-    """
-    cases = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        cases[test] += 1
-        if cases[test] > _FEW and cases[test] % _BEHIND:
-            item.add_marker(pytest.mark.no_cover)
-
-
 def _stop_measuring():
     sys.settrace(None)
     threading.settrace(None)
@@ -72,25 +66,27 @@ def _stop_measuring():
 os.register_at_fork(after_in_child=_stop_measuring)
 
 
+_SHARE = MeasuredShare()
 _STARTS = "COVERAGE_PROCESS_CONFIG"
 """By which coverage measures what a test starts."""
-_SHARE = 16
+_STARTED = 16
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Measure what one test in sixteen starts, always the same ones; each test itself is measured.
+    """Measure of the tests a share, and what one in sixteen starts, always the same ones.
 
     A command that is measured costs twice its time, and commands are more than half of all.
     """
-    said = os.environ.get(_STARTS)
-    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
-        return (yield)
-    del os.environ[_STARTS]
-    try:
-        return (yield)
-    finally:
-        os.environ[_STARTS] = said
+    with _SHARE.of(item):
+        said = os.environ.get(_STARTS)
+        if said is None or zlib.crc32(item.nodeid.encode()) % _STARTED == 0:
+            return (yield)
+        del os.environ[_STARTS]
+        try:
+            return (yield)
+        finally:
+            os.environ[_STARTS] = said
 
 
 @pytest.fixture
