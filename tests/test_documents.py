@@ -12,7 +12,13 @@ from runner.errors import ExitCode
 from runner.model import Reason
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("CONTRIBUTING.md", "docs/follow-one-task.md", "docs/languages.md", "ARCHITECTURE.md")
+PAGES = (
+    "CONTRIBUTING.md",
+    "docs/follow-one-task.md",
+    "docs/languages.md",
+    "docs/rooms.md",
+    "ARCHITECTURE.md",
+)
 NAMED = re.compile(r"`(?P<file>runner/[\w/]+\.py)`: `(?P<name>[\w.]+)`")
 PLACE = re.compile(r"`((?:runner|tests|docs|benchmarks|scripts|examples)/[\w./-]*)`")
 TARGET = re.compile(r"`make ([a-z-]+)`|^make ([a-z-]+)", re.MULTILINE)
@@ -90,7 +96,12 @@ def test_no_link_of_a_page_is_dead(page):
 def test_the_readme_is_read_in_a_minute_and_leads_to_every_page():
     assert len(text("README.md").splitlines()) <= 120
     told = {path for path, _ in LINK.findall(text("README.md"))}
-    own = {"docs/languages.md", "docs/listeners.md", "docs/follow-one-task.md"}  # for developers
+    own = {
+        "docs/languages.md",
+        "docs/listeners.md",
+        "docs/follow-one-task.md",
+        "docs/rooms.md",
+    }  # for developers
     assert {page for page in GUIDES if page.startswith("docs/")} - told - own == set()
 
 

@@ -28,7 +28,7 @@ CONTENTS = {
     "Understand": "concepts when-it-stops trust compare figures platforms",
     "For teams": "gate lease team operate keeping bridge attest",
     "Look up": "commands settings reference",
-    "Take part": "follow-one-task languages listeners",
+    "Take part": "follow-one-task rooms languages listeners",
 }
 """The pages of docs/ by what one comes for; each stands in one of these."""
 _BESIDE = {"Take part": "CONTRIBUTING ARCHITECTURE CHANGELOG"}
