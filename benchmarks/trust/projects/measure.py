@@ -42,6 +42,9 @@ import new_go
 import new_node
 import new_python
 import new_python_asserts
+import sixth_base
+import sixth_good
+import sixth_new
 import unseen_base
 import unseen_good
 import unseen_new
@@ -78,6 +81,9 @@ WRITTEN = (
     fifth_base,
     fifth_new,
     fifth_good,
+    sixth_base,
+    sixth_new,
+    sixth_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -107,11 +113,12 @@ def lists() -> str:
     unseen = _digest("unseen*.py")
     late = _digest("late*.py")
     fifth = _digest("fifth*.py")
+    sixth = _digest("sixth*.py")
     head = f"{count}, {families} families of bad changes"
     return (
         f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
         f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
-        f"fifth: sha256:{fifth}"
+        f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}"
     )
 
 

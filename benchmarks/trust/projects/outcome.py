@@ -23,6 +23,8 @@ from repositories import (
     repository,
     with_packages,
 )
+from sixth import CHECKS as SIXTH_CHECKS
+from sixth import whole_check as sixth_text
 from unseen import CHECKS, hidden_text
 
 if TYPE_CHECKING:
@@ -140,7 +142,12 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
     honest = Files(one.before)
     if one.case.honest:
         one.case.honest(honest)
-    ways = ((CHECKS, hidden_text), (LATE_CHECKS, late_text), (FIFTH_CHECKS, fifth_text))
+    ways = (
+        (CHECKS, hidden_text),
+        (LATE_CHECKS, late_text),
+        (FIFTH_CHECKS, fifth_text),
+        (SIXTH_CHECKS, sixth_text),
+    )
     checks, whole = next(way for way in ways if one.case.project.name in way[0])
     path, command = checks[one.case.project.name]
     text = whole(one.case.project, one.case.hidden)
