@@ -294,7 +294,8 @@ def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ra
     if not_taken(ran):
         told.clear()
         ran = bench.run(check, told.plain)
-    return ran, told.hear(check, bench, ran), told.expected
+    silent = not (expects(check) or _count_printed(check, ran))
+    return ran, told.hear(check, bench, ran, silent=silent), told.expected
 
 
 def evaluate_run(
@@ -311,7 +312,7 @@ def evaluate_run(
         written = parse_results(output_of(ran))
     counts = _counts(told, printed)
     proof = proof_of(check, ran, bench, tuple(counts.items()))
-    silent = not counts and (expected or bool(told.unfinished))
+    silent = not counts and (expected or bool(told.unfinished) or told.unheard)
     empty = ran_no_test(proof.counts) or (ran.passed and silent)
     failed = told.failed if told else _count_closing_failures(check, ran)
     if expects(check):

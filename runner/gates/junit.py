@@ -130,6 +130,8 @@ class Told:
     """What failed besides, or came to no end, below a program of Python that may ask for that."""
     marks: tuple[str, ...] = ()
     """What names the starts of those tests."""
+    unheard: bool = False
+    """Whether the command passes as well with a program that fails in the place of its tests."""
 
     @property
     def failed(self) -> int:

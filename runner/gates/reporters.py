@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from runner.gates import node_hook
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import Told
+    from runner.plan.shell import failing_lines
     from runner.process.base import Place, Ran
 else:
     node_hook = lazy_module("runner.gates.node_hook")
+    failing_lines = lazy_module("runner.plan.shell.failing_lines")
 
 
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
@@ -68,21 +70,30 @@ class Reporting:
         """What the test programs said."""
         return read_told(self.folder, self.root)
 
-    def hear(self, check: Check, bench: GateContext, ran: Ran) -> Told:
+    def hear(self, check: Check, bench: GateContext, ran: Ran, *, silent: bool) -> Told:
         """What the test programs said of a run that ended.
 
         A program may have tests fail on purpose and look at how they end. Where it passes as well
         with something in their place that passes and says nothing, it does not heed them, and they
-        count.
+        count. `silent`: they are to pass, and nothing was printed of them, as if none had begun.
         """
         told = self.read_told()
-        if told.doubtful is None or not ran.passed:
+        if not ran.passed or check.kind != "test":
             return told
+        if told.doubtful is None:
+            unheard = silent and not told and self._passes_failing(check, bench)
+            return replace(told, unheard=unheard)
         variables = {"RUNNER_REPORT_FEIGN": ",".join(told.marks), "RUNNER_COVER_OUT": ""}
         other = Fitted(self.fitted.line, {**self.fitted.variables, **variables})
         again = bench.run(replace(check, id=f"{check.id}-feigned"), other)
         seen = all((self.folder / f"{mark}.feigned").exists() for mark in told.marks)
         return settle_doubt(told) if again.passed and seen else told
+
+    def _passes_failing(self, check: Check, bench: GateContext) -> bool:
+        """Whether a line whose tests said nothing passes without them, as an empty loop does."""
+        line = failing_lines.with_failing_tests(check.command)
+        other = replace(check, id=f"{check.id}-failing", command=line)
+        return bool(line) and bench.run(other).passed
 
 
 def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:

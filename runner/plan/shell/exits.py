@@ -10,7 +10,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.plan.shell.flags import EMPTY, FLAG, are_equal_texts, is_equal_flag
+from runner.plan.shell.flags import EMPTY, FLAG, are_equal_texts, is_equal_flag, is_status
+from runner.plan.shell.programs import exit_of_failed_tests
 from runner.plan.shell.shell_nodes import (
     Case,
     Function,
@@ -22,7 +23,16 @@ from runner.plan.shell.shell_nodes import (
     everything_in,
     simples,
 )
-from runner.plan.shell.states import Said, State, exit_on_failure, final, negate, those
+from runner.plan.shell.states import (
+    Said,
+    State,
+    exit_on_failure,
+    final,
+    negate,
+    set_options,
+    set_trap,
+    those,
+)
 from runner.plan.shell.syntax import ShellSyntaxError
 from runner.text.wording import read_number
 
@@ -45,6 +55,7 @@ _ZERO = re.compile(r"(?:-eq|==?)\s+[\"']?0[\"']?(?=\s|\]|$)")
 _NOT_ZERO = re.compile(r"(?:-ne|-gt|!=)\s+[\"']?0[\"']?(?=\s|\]|$)")
 _STATUS = "?"
 _VARIABLE = re.compile(r"\$\{?(\?|!|[A-Za-z_]\w*)")
+_PIPED = re.compile(r"\$\{PIPESTATUS\[(\d+)\]\}")
 
 
 class Steps:
@@ -148,6 +159,8 @@ class _Thought:
         guarded = guarded or pipeline.negated
         if len(pipeline.parts) == 1:
             found = self.node(pipeline.parts[0], states, guarded=guarded)
+            if isinstance(pipeline.parts[0], Simple):
+                found = {one._replace(piped=frozenset()) for one in found}
         else:
             found = {end for state in states for end in self.join(pipeline, state, guarded=guarded)}
         return {negate(one) for one in found} if pipeline.negated else found
@@ -155,17 +168,21 @@ class _Thought:
     def join(self, pipeline: Pipeline, state: State, *, guarded: bool) -> Iterable[State]:
         """Each part is a shell of its own; the last one's exit is that of all."""
         every = [self.own_shell(part, state, guarded=guarded) for part in pipeline.parts]
-        ran = [any(end.ran for end in ends) for ends in every]
-        ends = {end.said for end in every[-1]} or {Said.EITHER}
-        lost = state.pipefail and any(
-            all(end.said is Said.FAILED for end in ends_ if end.ran)
-            for ends_, did in zip(every[:-1], ran[:-1], strict=True)
-            if did
+        failed = frozenset(
+            str(at)
+            for at, ends in enumerate(every)
+            if any(end.ran for end in ends)
+            and all(end.said is Said.FAILED for end in ends if end.ran)
         )
-        for said in ends:
+        before = any(end.ran for ends in every[:-1] for end in ends)
+        lost = state.pipefail and bool(failed - {str(len(every) - 1)})
+        code = next((end.code for ends in every for end in ends if end.code), state.code)
+        for end in every[-1]:
             ended = state._replace(
-                said=Said.FAILED if lost else said,
-                ran=state.ran or any(ran),
+                said=Said.FAILED if lost else end.said,
+                ran=state.ran or before or end.ran,
+                piped=failed if before or end.ran else frozenset(),
+                code=code,
             )
             exits = ended.said is Said.FAILED and ended.errexit and not guarded
             yield ended._replace(jump="exit") if exits else ended
@@ -173,7 +190,10 @@ class _Thought:
     def own_shell(self, node: Node, state: State, *, guarded: bool) -> set[State]:
         """What happens in a shell of its own: only its exit is known outside."""
         inside = self.node(node, {state}, guarded=guarded)
-        return {state._replace(said=final(end), ran=end.ran, behind=end.behind) for end in inside}
+        return {
+            state._replace(said=final(end), ran=end.ran, behind=end.behind, code=end.code)
+            for end in inside
+        }
 
     # --- commands ---------------------------------------------------------------------
 
@@ -270,7 +290,8 @@ class _Thought:
         """The command in question. One that a loop gives another word each time may then pass."""
         named = {name for word in node.words for name in _VARIABLE.findall(word.value)}
         again = state.ran and named & set(self.own_variables)
-        failed = state._replace(said=Said.EITHER if again else Said.FAILED, ran=True)
+        said = Said.EITHER if again else Said.FAILED
+        failed = state._replace(said=said, ran=True, code=exit_of_failed_tests(node))
         words = [word.value for word in node.words]
         if words[0] == "exec":  # nothing of the shell is left behind it (POSIX, exec)
             return failed._replace(jump="exit")
@@ -307,14 +328,16 @@ def _evaluate_unknown(name: str, words: tuple[str, ...], state: State) -> Iterab
         (other,) = _evaluate_unknown(words[0], words[1:], state)
         yield other._replace(jump="exit")
     elif name == "set":
-        yield _set(words, state)._replace(said=Said.OK)
+        yield set_options(words, state)._replace(said=Said.OK)
     elif name == "trap":
-        yield _trap(words, state)
+        yield set_trap(words, state)
     elif name == "wait":
         waited = state.behind and any(word.startswith(("$", "%")) or word == "-n" for word in words)
         yield state._replace(said=Said.FAILED if waited else Said.OK, behind=False)
     elif name in _ASKS:
         yield state._replace(said=_evaluate_test(words, state))
+    elif name.startswith("((") and _STATUS in name:
+        yield state._replace(said=_evaluate_test((name.strip("()"),), state))
     elif name == "false":
         yield state._replace(said=Said.FAILED)
     else:
@@ -335,6 +358,8 @@ def _value_of(text: str, state: State) -> Said:
     named = _VARIABLE.findall(text)
     if _STATUS in named:
         return state.said
+    if state.piped.intersection(_PIPED.findall(text)):
+        return Said.FAILED
     return Said.FAILED if any(name in state.told for name in named) else Said.EITHER
 
 
@@ -348,6 +373,8 @@ def _evaluate_test(words: tuple[str, ...], state: State) -> Said:
     if EMPTY.search(text):
         return Said.OK if "-n" in words else Said.FAILED
     if (same := is_equal_flag(words, state.told)) is not None:
+        return Said.OK if same else Said.FAILED
+    if (same := is_status(text, state.code)) is not None:
         return Said.OK if same else Said.FAILED
     if _ZERO.search(text):
         return Said.FAILED
@@ -367,30 +394,3 @@ def _assign(node: Simple, state: State, substituted: Said | None) -> State:
         elif state.ran and not word.scripts and FLAG.fullmatch(value):
             told |= {name, f"{name}={value}"}  # `cmd || failed=1`
     return state._replace(said=substituted or Said.OK, told=frozenset(told))
-
-
-def _set(words: tuple[str, ...], state: State) -> State:
-    on = True
-    for at, word in enumerate(words):
-        if re.fullmatch(r"[-+][A-Za-z]+", word):
-            on = word[0] == "-"
-            if "e" in word:
-                state = state._replace(errexit=on)
-        if word == "pipefail" and at:
-            state = state._replace(pipefail=on)
-        if word == "errexit" and at:
-            state = state._replace(errexit=on)
-    return state
-
-
-def _trap(words: tuple[str, ...], state: State) -> State:
-    action, *conditions = words[words[:1] == ("--",) :] or ("",)
-    # Several conditions may stand behind one action, `0` among them for the end (POSIX, trap); the
-    # last trap that was set is the one that holds.
-    good = Said.OK if re.search(r"\bexit\s+0\b", action) else None
-    named = {one.upper().removeprefix("SIG") for one in conditions}
-    if "ERR" in named:  # where a command fails that nobody asks about (bash(1), trap)
-        state = state._replace(on_error=good)
-    if named & {"EXIT", "0"}:
-        state = state._replace(at_exit=good)
-    return state._replace(said=Said.OK)

@@ -37,3 +37,21 @@ def are_equal_texts(words: tuple[str, ...]) -> bool | None:
         case [one, "!=" | "-ne", other]:
             return one != other
     return None
+
+
+_STATUS = regex(
+    r"""["']?\$\{?(?:\?|\w+(?:\[\d+\])?)\}?["']?\s+(={1,2}|!=|-eq|-ne)\s+["']?(\d+)["']?"""
+)
+
+
+def is_status(text: str, code: str) -> bool | None:
+    """Whether `$? -eq 5` holds of what ended with `code`; None of what is not such a test alone.
+
+    So is `$? -eq 0 -o $? -eq 5`.
+    """
+    inner = text.strip().removesuffix("]").rstrip("]").strip()
+    *joined, one = inner.split(" -o ")
+    matches = [_STATUS.fullmatch(part.strip()) for part in (*joined, one)]
+    if not code or not all(matches):
+        return None
+    return any((m[2] == code) is (m[1] not in ("!=", "-ne")) for m in matches if m)

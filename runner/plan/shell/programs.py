@@ -212,6 +212,14 @@ def names_test_tool(command: Simple | list[str] | tuple[str, ...]) -> bool:
     return is_test_program(command) and name not in _TARGETS | _SCRIPTS | _FAR
 
 
+def exit_of_failed_tests(command: Simple) -> str:
+    """With what a test program ends where tests fail, and with nothing else then; else empty."""
+    name, words = program_of(command)
+    by_module = _PYTHON.match(name) and "-m" in words[:-1]
+    name = words[words.index("-m") + 1] if by_module else name
+    return "1" if name in ("pytest", "py.test", "pytest-3", "unittest") else ""
+
+
 def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
     """Whether a command starts a file that is called like one of tests (`python run_tests.py`)."""
     name, words = program_of(command)

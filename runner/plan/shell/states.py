@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import NamedTuple
 
@@ -33,6 +34,10 @@ class State(NamedTuple):
     """What a trap makes of the end."""
     on_error: Said | None = None
     """What a trap makes of a failure that nobody asks about."""
+    code: str = ""
+    """With what it ended, where failing tests always end it so."""
+    piped: frozenset[str] = frozenset()
+    """Where in the last pipe it failed, counted as bash's PIPESTATUS does."""
 
 
 def final(end: State) -> Said:
@@ -64,3 +69,32 @@ def those(states: set[State], said: Said) -> set[State]:
         for one in states
         if not one.jump and one.said in (said, Said.EITHER)
     }
+
+
+def set_options(words: tuple[str, ...], state: State) -> State:
+    """What `set` makes of it."""
+    on = True
+    for at, word in enumerate(words):
+        if re.fullmatch(r"[-+][A-Za-z]+", word):
+            on = word[0] == "-"
+            if "e" in word:
+                state = state._replace(errexit=on)
+        if word == "pipefail" and at:
+            state = state._replace(pipefail=on)
+        if word == "errexit" and at:
+            state = state._replace(errexit=on)
+    return state
+
+
+def set_trap(words: tuple[str, ...], state: State) -> State:
+    """What `trap` makes of it."""
+    action, *conditions = words[words[:1] == ("--",) :] or ("",)
+    # Several conditions may stand behind one action, `0` among them for the end (POSIX, trap); the
+    # last trap that was set is the one that holds.
+    good = Said.OK if re.search(r"\bexit\s+0\b", action) else None
+    named = {one.upper().removeprefix("SIG") for one in conditions}
+    if "ERR" in named:  # where a command fails that nobody asks about (bash(1), trap)
+        state = state._replace(on_error=good)
+    if named & {"EXIT", "0"}:
+        state = state._replace(at_exit=good)
+    return state._replace(said=Said.OK)

@@ -70,6 +70,14 @@ LOST = (
     "bash -c 'cat <(pytest -q)'",
     "npm test || exit 0",
     "pytest -q & wait",
+    # what is asked of a status, or of one part of a pipe
+    "pytest -q | tee log; exit ${PIPESTATUS[1]}",
+    "pytest -q | tee log; echo; exit ${PIPESTATUS[0]}",
+    "pytest -q || [ $? -eq 1 ]",
+    "pytest -q || (( $? == 1 ))",
+    "pytest -q || [ $? -ne 5 ]",
+    "pytest -q; [ $? -eq 1 -o $? -eq 5 ]",
+    "echo a | while read -r x; do pytest -q; true; done",
 )
 KEPT = (
     "false || pytest -q",
@@ -117,6 +125,18 @@ KEPT = (
     "x=$(pytest -q)",
     '> "$(pytest -q)x"',
     "bash run.sh <<EOF\npytest -q || true\nEOF\npytest -q",
+    "pytest -q | tee log; exit ${PIPESTATUS[0]}",
+    "bash -c 'pytest -q | tee log; exit ${PIPESTATUS[0]}'",
+    "pytest -q | tee log; rc=${PIPESTATUS[0]}; echo $rc; exit $rc",
+    'pytest -q | tee log; [ "${PIPESTATUS[0]}" = 0 ] || exit 1',
+    "echo a | pytest -q; exit ${PIPESTATUS[1]}",
+    "pytest -q || [ $? -eq 5 ]",
+    'pytest -q || test "$?" = 5',
+    "pytest -q || (( $? == 5 ))",
+    "pytest -q; [ $? -eq 0 -o $? -eq 5 ]",
+    "pytest -q; [ $? -ne 1 ]",
+    "pytest -q; rc=$?; [ $rc -eq 5 ] && rc=0; exit $rc",
+    "echo a | while read -r x; do pytest -q || exit 1; done",
 )
 
 
@@ -163,9 +183,13 @@ def test_an_exit_that_bash_keeps_is_let_be(line, failing):
         ("su ada", False),
         ('check() { pytest -q; }; "$@"', False),
         ("make -k test", False),
+        # with what others end where tests fail is theirs to say
+        ("jest || [ $? -eq 5 ]", True),
+        ("cargo test || [ $? -eq 101 ]", True),
+        ("python -m unittest -q || [ $? -eq 5 ]", False),
     ],
 )
-def test_a_line_that_is_run_for_another_person_is_read(line, lost):
+def test_a_line_is_read_that_cannot_be_run_here(line, lost):
     assert bool(swallow_of(line)) is lost
 
 
