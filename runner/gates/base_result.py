@@ -16,7 +16,7 @@ from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
 from runner.gates.check_run import try_check
-from runner.gates.result_parsers import complaints, is_cut, output_of, parse_results
+from runner.gates.result_parsers import complaints, is_cut, misfits, output_of, parse_results
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
@@ -46,6 +46,8 @@ class BaseResult:
     """Whether it printed more than is read: what else it says is not known."""
     reported: bool = False
     """Whether its tool wrote the tests down: then all of them are known."""
+    misfits: frozenset[tuple[str, int]] = frozenset()
+    """Files and lines that did not compile, as its output names them."""
 
     @property
     def failing(self) -> frozenset[str]:
@@ -89,6 +91,7 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
         end=trial.ran.tail[-1000:],
         cut=is_cut(trial.ran),
         reported=trial.told.results is not None,
+        misfits=misfits(output_of(trial.ran)),
     )
 
 
@@ -108,6 +111,7 @@ def _to_document(found: BaseResult) -> dict[str, object]:
         "end": found.end,
         "cut": found.cut,
         "reported": found.reported,
+        "misfits": sorted(found.misfits),
     }
 
 
@@ -122,9 +126,11 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             "end": str(end),
             "cut": bool(cut),
             "reported": bool(reported),
+            "misfits": list(places),
         }:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
-            return BaseResult(passed, code, rows, found, end, cut, reported)
+            wrong = frozenset((str(path), int(line)) for path, line in places)
+            return BaseResult(passed, code, rows, found, end, cut, reported, wrong)
     return None
 
 

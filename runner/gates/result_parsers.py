@@ -222,6 +222,21 @@ def _parse_lines(lines: list[str]) -> Iterator[tuple[str, str]]:
         above = line
 
 
+_MISFIT = regex(
+    r"^(?:vet: |.*\"Output\":\")?(?P<go>[\w./@+~-]+\.go):(?P<go_line>\d+):\d+: "
+    r"|^error[^\n]*\n *--> (?P<rust>[^\n:]+\.rs):(?P<rust_line>\d+):\d+"
+    r"|(?P<ts>[\w./@+~()\[\]-]+\.[cm]?tsx?)[(:](?P<ts_line>\d+)[,:]\d+\)?(?: -|:) error",
+    re.MULTILINE,
+)
+
+
+def misfits(output: str) -> frozenset[tuple[str, int]]:
+    """Files and lines of which a compiler of go, cargo or TypeScript says that they are wrong."""
+    found = _MISFIT.finditer(without_colours(output))
+    named = ((kind, one) for one in found for kind in ("go", "rust", "ts") if one[kind])
+    return frozenset((one[kind].strip(), int(one[f"{kind}_line"])) for kind, one in named)
+
+
 # --- counts ---------------------------------------------------------------------------
 
 

@@ -256,6 +256,15 @@ class Language:
     cannot be done; None: which of its assertions ran is not asked in this way."""
     inner_tests: InnerTests | None = None
     """None: tests stand in files of their own."""
+    loosen_tests: (
+        Callable[
+            [Mapping[str, str], Mapping[str, str], Mapping[str, frozenset[int]]], dict[str, str]
+        ]
+        | None
+    ) = None
+    """Sources of a folder's tests as they were, of what the change has beside them, and lines with
+    a compiler's errors, to those tests that become others: such as compile, and say what they said.
+    None: where one test of before does not compile, none of those beside it says anything."""
     loaded_first: re.Pattern[bytes] | None = None
     """What in a new test file runs before the tests of others; None: nothing of the language."""
     test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None

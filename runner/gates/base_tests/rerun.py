@@ -18,7 +18,7 @@ from runner.gates.base_tests.compare import (
     new_tests,
     ran_of,
 )
-from runner.gates.base_tests.test_support import as_before, support_of
+from runner.gates.base_tests.test_support import as_before, loosen, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from runner.gates.base_tests.test_support import Support
 
 _MOST = 20
+_ROUNDS = 6
+"""How often what does not compile is taken out: go names ten errors of a package at once."""
 _SETTINGS = regex(r"\.(?:ini|cfg|toml|json)\Z")
 
 
@@ -200,6 +202,7 @@ class Asking:
         if was is None or is_now is None:
             yield from _by_exit(line, before, old, now)
             return
+        restored = self._loosened(line, old, restored, with_added=False)
         found = list(find_lost_tests(was, restored, is_now))
         if found and self.support.added:
             found = list(self._with_added(line, found, was, is_now))
@@ -215,14 +218,39 @@ class Asking:
         """
         seen = earlier(line, self.bench, as_before(self.support, self.bench, with_added=True))
         ran = ran_of(seen, self.support.new_place) if seen else None
+        ran = self._loosened(line, seen, ran, with_added=True) if seen else None
         strict = {one.test: one for one in found}
         paths = [one.path for one in self.support.added]
         loaded = [one for one in paths if code_language(one) or _SETTINGS.search(one)]
         for one in find_lost_tests(was, ran, now):
-            yield strict.pop(one.test, one)
+            # It ran as it was without what was added.
+            if one.test in strict or one.fate is not Fate.UNRUN:
+                yield strict.pop(one.test, one)
         for one in strict.values():
             if one.fate is Fate.FAILS and loaded:
                 yield replace(one, file=loaded[0])
+
+    def _loosened(
+        self, line: Check, seen: BaseResult, ran: Ran | None, *, with_added: bool
+    ) -> Ran | None:
+        """The tests of before that ran, and those that run once what does not compile is apart.
+
+        One file of a package, or one function of a file, that does not fit the proposed code any
+        more keeps all of it from compiling: the others are asked all the same.
+        """
+        changes = as_before(self.support, self.bench, with_added=with_added)
+        for _ in range(_ROUNDS):
+            fitted = loosen(changes, seen.misfits, self.bench)
+            again = earlier(line, self.bench, fitted) if fitted != changes else None
+            if again is None:
+                break
+            changes, seen = fitted, again
+            more = ran_of(seen, self.support.new_place)
+            if more and ran:
+                by_test = {**more.by_test, **ran.by_test}
+                ran = replace(ran, by_test=by_test, files={**more.files, **ran.files})
+            ran = ran or more
+        return ran
 
     def finding(self, one: Lost) -> Finding:
         """A question, or a warning where a person asked for it, or where (c) decides."""

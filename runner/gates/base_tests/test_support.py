@@ -6,6 +6,8 @@ task names it and it holds tests: whatever it is called.
 
 from __future__ import annotations
 
+import posixpath
+from contextlib import suppress
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -14,15 +16,14 @@ from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.model import Action, digest_of
+from runner.model import Action, Change, digest_of
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.gates.base import GateContext
     from runner.gates.integrity import selection
-    from runner.model import Change
 else:
     selection = lazy_module("runner.gates.integrity.selection")
 
@@ -180,6 +181,85 @@ def _find_moved_files(support: Support, bench: GateContext) -> Iterator[Change]:
         content = bench.before(old) or b""
         yield by_path[old]
         yield replace(by_path[new], content=content, after=digest_of(content))
+
+
+# --- tests that do not compile with the proposed code ------------------------------------
+
+
+def loosen(
+    changes: tuple[Change, ...], wrong: Iterable[tuple[str, int]], bench: GateContext
+) -> tuple[Change, ...]:
+    """The same changes of the base with tests that do not compile such as do, where that is known.
+
+    `changes` came from `as_before`; `wrong` are places as a compiler names them.
+    """
+    made = {one.path: one for one in changes}
+    errors: dict[str, set[int]] = {}
+    for named, line in wrong:
+        path = _find_source(named, made, bench)
+        if path:
+            errors.setdefault(path, set()).add(line)
+    fitted: dict[str, str] = {}
+    for folder in {path.rpartition("/")[0] for path in errors}:
+        fitted |= _loosen_folder(folder, errors, made, bench)
+    for path, source in fitted.items():
+        content = source.encode("utf-8", "surrogateescape")
+        old = made.get(path)
+        mode = old.mode if old else 0o100644
+        before = old.before if old else digest_of(bench.before(path) or b"")
+        after = digest_of(content)
+        made[path] = Change(path, Action.MODIFY, mode, before, after, content)
+    return tuple(made.values()) if fitted else changes
+
+
+def _find_source(named: str, made: Mapping[str, Change], bench: GateContext) -> str:
+    """The file that a compiler names from where it ran, tests first; empty for none of them.
+
+    Of a name that both declare it may name either place.
+    """
+    end = posixpath.normpath(named).lstrip("./")
+    known = {*made, *(one.path for one in bench.changes)}
+    paths = [path for path in known if path == end or path.endswith(f"/{end}")]
+    paths = paths or ([end] if bench.before(end) is not None else [])
+    return min(paths, key=lambda one: (not _is_ours(one, made, bench), len(one)), default="")
+
+
+def _is_ours(path: str, made: Mapping[str, Change], bench: GateContext) -> bool:
+    change = made.get(path)
+    content = change.content if change else bench.before(path)
+    language = code_language(path)
+    if content is None or language is None or language.loosen_tests is None:
+        return False
+    return bench.is_test(path) or bool(_texts(path, content))
+
+
+def _loosen_folder(
+    folder: str, errors: Mapping[str, set[int]], made: Mapping[str, Change], bench: GateContext
+) -> dict[str, str]:
+    here = {path for path in made if path.rpartition("/")[0] == folder}
+    tests = {path for path in (*errors, *here) if _is_ours(path, made, bench)}
+    tests |= {path for path in _beside(folder, bench) if _is_ours(path, made, bench)}
+    language = code_language(min(errors))
+    if language is None or language.loosen_tests is None:
+        return {}
+    sources = {path: _source_of(path, made, bench) for path in tests}
+    product = {path: _source_of(path, made, bench) for path in here - tests}
+    lines = {path: frozenset(found) for path, found in errors.items() if path in tests}
+    return language.loosen_tests(sources, product, lines)
+
+
+def _beside(folder: str, bench: GateContext) -> Iterator[str]:
+    """Files of a folder that the base has, too: what it has besides was changed."""
+    yield from (one.path for one in bench.changes if one.path.rpartition("/")[0] == folder)
+    with suppress(OSError):
+        for one in (bench.place.tree / bench.place.start / folder).iterdir():
+            yield f"{folder}/{one.name}" if folder else one.name
+
+
+def _source_of(path: str, made: Mapping[str, Change], bench: GateContext) -> str:
+    change = made.get(path)
+    content = change.content if change else bench.before(path)
+    return (content or b"").decode("utf-8", "surrogateescape")
 
 
 # --- tests in files of the product, as Rust has them ------------------------------------

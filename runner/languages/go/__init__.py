@@ -33,6 +33,7 @@ LANGUAGE = Language(
     ),
     test_file=re.compile(r"(?:\A|/)[^/]*_test\.go\Z"),
     tests_of=later(_ASSERTIONS, "tests_of"),
+    loosen_tests=later("runner.languages.go.loose_tests", "loosen_tests"),
     # `TestMain`, and what initialises a package
     loaded_first=re.compile(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE

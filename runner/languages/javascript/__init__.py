@@ -58,6 +58,7 @@ LANGUAGE = Language(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     tests_of=later(_ASSERTIONS, "tests_of"),
+    loosen_tests=later(_ASSERTIONS, "loosen_tests"),
     # what a file sets in another one's objects before the first test: mocha runs all in one process
     loaded_first=re.compile(
         rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)+\s*[-+*/|&?]*=(?![=>])"

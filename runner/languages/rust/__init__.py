@@ -38,6 +38,7 @@ LANGUAGE = Language(
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     inner_tests=InnerTests(b"#[cfg(test)]", later(_ASSERTIONS, "find_inner_tests")),
+    loosen_tests=later(_ASSERTIONS, "loosen_tests"),
     literals=LITERALS,
     coverage=Coverage(
         needed="have the test contracts run `cargo test`, with a tool that measures it: "

@@ -17,7 +17,7 @@ from runner.languages.c_like_lexer import (
 from runner.languages.rust import LITERALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _TEST = re.compile(
     r"(?P<attributes>(?:#\[[^\]]*\]\s*)+)(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)\s*\([^{;]*\{"
@@ -27,6 +27,11 @@ _HELD = re.compile(r"#\[(?:ignore|should_panic|cfg)\b[^\]]*\]")
 _CASE = re.compile(r"#\[(?:case|test_case)\b[^\]]*\]")
 _CLAIM = re.compile(r"\b(?:debug_)?(?:assert\w*|prop_assert\w*|panic|unreachable)!\s*[(\[{]")
 _MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+(?P<name>\w+)\s*\{")
+_FN = re.compile(
+    r"(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(?:(?:async|const|unsafe)\s+)*"
+    r"fn\s+\w+[^{;]*\{"
+)
+_USE = re.compile(r"^[ \t]*(?:pub\s+)?use\s[^;]*;", re.MULTILINE)
 _CONSTANT = re.compile(r"\s*(?:true|\d+\s*,\s*\d+|\d+\s*==\s*\d+)\s*(?:,|\Z)")
 
 
@@ -87,3 +92,40 @@ def find_inner_tests(source: str) -> list[tuple[int, int]]:
     mask = mask_literals(source, LITERALS)
     found = (match for match in _MODULE.finditer(mask))
     return [(one.start(), find_closing(mask, one.end() - 1) + 1) for one in found]
+
+
+# --- tests of before that do not compile with code of now -----------------------------------
+
+
+def loosen_tests(
+    tests: Mapping[str, str], product: Mapping[str, str], errors: Mapping[str, frozenset[int]]
+) -> dict[str, str]:
+    """Tests without the functions and the `use` in which the compiler met errors.
+
+    What used those does not compile in its turn, and goes next. In a file of the product only its
+    modules of tests are touched.
+    """
+    del product
+    found = {}
+    for path, lines in errors.items():
+        source = tests.get(path, "")
+        kept = source
+        for start, end in sorted(_wrong(source, lines), reverse=True):
+            kept = kept[:start] + kept[end:]
+        if kept != source:
+            found[path] = kept
+    return found
+
+
+def _wrong(source: str, lines: frozenset[int]) -> Iterator[tuple[int, int]]:
+    mask = mask_literals(source, LITERALS)
+    ours = find_inner_tests(source) or [(0, len(source))]
+    past = 0
+    for match in re.finditer(f"{_FN.pattern}|(?P<use>{_USE.pattern})", mask, re.MULTILINE):
+        if match.start() < past or not any(a <= match.start() < b for a, b in ours):
+            continue
+        end = match.end() if match["use"] else find_closing(mask, match.end() - 1) + 1
+        past = end
+        first, last = line_of(source, match.start()), line_of(source, end)
+        if any(first <= line <= last for line in lines):
+            yield match.start(), end
