@@ -10,7 +10,7 @@ from runner.gates.base import Fitted, failures_of, name_command, proof_of
 from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
-from runner.gates.reporters import not_taken, with_reports
+from runner.gates.reporters import expects, not_taken, with_reports
 from runner.gates.result_parsers import (
     output_of,
     parse_results,
@@ -23,7 +23,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
-from runner.plan.shell.exit_status import ends_with_test_tool, expects_failures
+from runner.plan.shell.exit_status import ends_with_test_tool
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
@@ -294,7 +294,7 @@ def _run_reporting(check: Check, bench: GateContext, fitted: Fitted) -> tuple[Ra
     if not_taken(ran):
         told.clear()
         ran = bench.run(check, told.plain)
-    silent = not (expects(check) or _count_printed(check, ran))
+    silent = not _count_printed(check, ran)
     return ran, told.hear(check, bench, ran, silent=silent), told.expected
 
 
@@ -328,11 +328,6 @@ def evaluate_run(
         told=told,
         tool_expected=expected,
     )
-
-
-def expects(check: Check) -> bool:
-    """Whether a check says that its tests fail: by `(unit, fails)`, or a `!` at its begin."""
-    return check.kind == "test" and (check.fails or expects_failures(check.command))
 
 
 def _as_expected(check: Check, ran: Ran, failed: int, told: Told, *, silent: bool) -> Verdict:

@@ -128,8 +128,10 @@ class Told:
     """Assertions that failed where nobody heard of it."""
     doubtful: Told | None = None
     """What failed besides, or came to no end, below a program of Python that may ask for that."""
-    marks: tuple[str, ...] = ()
-    """What names the starts of those tests."""
+    keys: tuple[str, ...] = ()
+    """What names the test programs that failed, or came to no end."""
+    meant: Told | None = None
+    """What is left to say where all of those are meant to fail."""
     unheard: bool = False
     """Whether the command passes as well with a program that fails in the place of its tests."""
 

@@ -32,14 +32,18 @@ _VOLATILE = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "PYTES
 
 
 @contextmanager
-def outermost(tool: str, words: list[str]) -> Iterator[str]:
+def outermost(tool: str, words: list[str]) -> Iterator[str | None]:
     """While tests run: what is started now is started by a test program.
 
-    Gives the path of the report without its ending; empty within another test program. A mark
-    tells of a program that did not come to its end.
+    Gives the path of the report without its ending; empty within another test program, and None
+    where this one is to pass without having run. A mark tells of a program that did not come to its
+    end.
     """
     if os.environ.get(WITHIN):
         yield ""
+        return
+    if _is_feigned(_key(words)):
+        yield None
         return
     name = "%s-%d-%d" % (tool, time.time_ns(), os.getpid())
     stem = os.path.join(os.environ["RUNNER_REPORT_OUT"], name)
@@ -60,6 +64,17 @@ def outermost(tool: str, words: list[str]) -> Iterator[str]:
         os.environ.pop(WITHIN, None)
         with suppress(Exception):
             os.unlink(stem + ".started")
+
+
+def _is_feigned(key: str) -> bool:
+    """Whether this program is to pass: so it is seen whether another one heeds that it fails."""
+    asked = os.environ.get("RUNNER_REPORT_FEIGN", "").split(",")
+    if "every" not in asked and key not in asked:
+        return False
+    for name in (key, "every"):
+        with open(os.path.join(os.environ["RUNNER_REPORT_OUT"], name + ".feigned"), "w"):
+            pass
+    return True
 
 
 def _key(words: list[str]) -> str:
@@ -90,6 +105,9 @@ def of_pytest(config: ModuleType) -> None:
         given, ours = os.environ.get("PYTEST_ADDOPTS", ""), os.environ["RUNNER_REPORT_PYTEST"]
         own = _OURS.sub("", given).strip()
         with outermost("pytest", words) as stem:
+            if stem is None:
+                sys.stdout.write(".%76s\n1 passed in 0.01s\n" % "[100%]")
+                return 0
             name = os.path.basename(stem)
             more = ours.replace("pytest.xml", name + ".xml") if stem else ""
             os.environ["PYTEST_ADDOPTS"] = (own + " " + more).strip()
@@ -176,6 +194,11 @@ def of_unittest(module: ModuleType) -> None:
 
     def run_and_report(self: Any, test: Any) -> Any:
         with outermost("unittest", sys.argv[1:]) as stem:
+            if stem is None:
+                result = self._makeResult()
+                result.testsRun = max(1, test.countTestCases())
+                self.stream.write("-" * 70 + "\nRan 1 test in 0.001s\n\nOK\n")
+                return result
             if not stem:
                 return run(self, test)
             began: list[str] = []

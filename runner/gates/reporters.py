@@ -26,6 +26,7 @@ from runner.gates.test_reports import read_told, settle_doubt
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
+from runner.plan.shell.exit_status import expects_failures
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ else:
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
 _FOLDER = "reports"
 _PYTEST_FILE = "pytest.xml"
+EVERY = "every"
+"""In the place of keys: all test programs."""
 _NOT_TAKEN = regex(r"unrecognized arguments: .*--junit-?xml")
 
 
@@ -74,26 +77,43 @@ class Reporting:
         """What the test programs said of a run that ended.
 
         A program may have tests fail on purpose and look at how they end. Where it passes as well
-        with something in their place that passes and says nothing, it does not heed them, and they
-        count. `silent`: they are to pass, and nothing was printed of them, as if none had begun.
+        with something in their place that passes, it does not heed them, and they count. `silent`:
+        nothing was printed of tests, as if none had begun.
         """
         told = self.read_told()
         if not ran.passed or check.kind != "test":
             return told
-        if told.doubtful is None:
-            unheard = silent and not told and self._passes_failing(check, bench)
-            return replace(told, unheard=unheard)
-        variables = {"RUNNER_REPORT_FEIGN": ",".join(told.marks), "RUNNER_COVER_OUT": ""}
-        other = Fitted(self.fitted.line, {**self.fitted.variables, **variables})
-        again = bench.run(replace(check, id=f"{check.id}-feigned"), other)
-        seen = all((self.folder / f"{mark}.feigned").exists() for mark in told.marks)
-        return settle_doubt(told) if again.passed and seen else told
+        if told.meant is None:
+            idle = silent and not (told or expects(check)) and self._passes_failing(check, bench)
+            return replace(told, unheard=idle)
+        if told.doubtful is None and (expects(check) or not (told.failed or told.unfinished)):
+            return told
+        return told.meant if self._heeds(told.keys, check, bench) else settle_doubt(told)
+
+    def _heeds(self, keys: tuple[str, ...], check: Check, bench: GateContext) -> bool:
+        """Whether a line fails where those of its test programs pass that failed.
+
+        Where they cannot be told apart from the others, all of them pass.
+        """
+        for asked in (keys, (EVERY,)):
+            variables = {"RUNNER_REPORT_FEIGN": ",".join(asked), "RUNNER_COVER_OUT": ""}
+            other = Fitted(self.fitted.line, {**self.fitted.variables, **variables})
+            self.clear()
+            again = bench.run(replace(check, id=f"{check.id}-feigned"), other)
+            if all((self.folder / f"{key}.feigned").exists() for key in asked):
+                break
+        return not again.passed
 
     def _passes_failing(self, check: Check, bench: GateContext) -> bool:
         """Whether a line whose tests said nothing passes without them, as an empty loop does."""
         line = failing_lines.with_failing_tests(check.command)
         other = replace(check, id=f"{check.id}-failing", command=line)
         return bool(line) and bench.run(other).passed
+
+
+def expects(check: Check) -> bool:
+    """Whether a check says that its tests fail: by `(unit, fails)`, or a `!` at its begin."""
+    return check.kind == "test" and (check.fails or expects_failures(check.command))
 
 
 def with_reports(check: Check, bench: GateContext, plain: Fitted) -> Reporting:
@@ -170,7 +190,16 @@ if [ -n "$RUNNER_REPORT_NAMES" ]; then
 {named}
 fi
 about() {{ env | grep -v '^RUNNER_\\|^_=\\|^SHLVL=\\|PWD=' | sort; pwd; printf '%s\\n' "$@"; }}
-printf '%s\\n%s\\n%s\\n' "$$" "$RUNNER_REPORT_CHAIN" "$(about "$@" | cksum)" > "$file.about"
+key=$(about "$@" | cksum | tr ' ' -)
+case ,$RUNNER_REPORT_FEIGN, in
+  *",$key,"* | ,every,)
+    : > "$RUNNER_REPORT_OUT/$key.feigned"
+    : > "$RUNNER_REPORT_OUT/every.feigned"
+    echo 'ok  	tests	0.01s'
+    echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'
+    exit 0 ;;
+esac
+printf '%s\\n%s\\n%s\\n' "$$" "$RUNNER_REPORT_CHAIN" "$key" > "$file.about"
 run() {{ if [ -n "$RUNNER_REPORT_NAMES" ]; then "$real" "$@" 2>&1; else "$real" "$@"; fi; }}
 {{ run "$@"; echo $? > "$file.exit"; }} | tee "$file.out"
 code=1

@@ -217,7 +217,7 @@ def keep_in_children() -> None:
     def fork_exec(*given: Any) -> Any:
         with Quietly():
             mark = _start_mark(given[0])
-            given = _amend_arguments(_feign(given, mark), {**passed_on, **_reports(mark)})
+            given = _amend_arguments(given, {**passed_on, **_reports(mark)})
         return start(*given)
 
     def execve(path: Any, argv: Any, env: Any) -> None:
@@ -243,27 +243,12 @@ def _reports(mark: str = "") -> dict[str, str]:
 
 
 def _start_mark(words: Any) -> str:
-    """What names a start by this program, which may look itself at how the tests in it end.
-
-    The same start bears the same name in another run.
-    """
+    """What names a start by this program, which may look itself at how the tests in it end."""
     if not os.environ.get("RUNNER_REPORT_OUT") or os.environ.get("RUNNER_REPORT_WITHIN"):
         return ""
     import zlib
 
     return "start-%x" % zlib.crc32(b"\0".join(map(os.fsencode, words)))
-
-
-def _feign(given: tuple[Any, ...], mark: str) -> tuple[Any, ...]:
-    """The arguments of `fork_exec`, or those of a program that passes and says nothing.
-
-    So it is seen whether a program that started failing tests would notice that they pass.
-    """
-    if not mark or mark not in os.environ.get("RUNNER_REPORT_FEIGN", "").split(","):
-        return given
-    with open(os.path.join(os.environ["RUNNER_REPORT_OUT"], mark + ".feigned"), "w"):
-        pass
-    return ([b"true"], (b"/bin/true", b"/usr/bin/true"), *given[2:])
 
 
 def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:

@@ -81,34 +81,41 @@ def read_told(folder: Path, root: str = "") -> Told:
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
     lost = tuple(one for file in files_in(folder, end=".lost") for one in _lost(file, root))
-    open_ended = [(_stem(file), _marks_beside(file)) for file in files_in(folder, end=".started")]
-    told = _heard(_outermost(every), open_ended)
-    return replace(told, unnamed=unnamed, lost=lost)
+    open_ended = [_begun(file) for file in files_in(folder, end=".started")]
+    outermost = _outermost(every)
+    told = replace(_heard(outermost, open_ended), unnamed=unnamed, lost=lost)
+    bad = [*(one.key for one in outermost if one.failed), *(one.key for one in open_ended)]
+    good = [one for one in outermost if not (one.failed or one.marks)]
+    meant = replace(together(good), unnamed=unnamed, lost=lost)
+    keys = tuple(sorted({name_key(one) for one in bad}))
+    return replace(told, keys=keys, meant=meant if bad else None)
 
 
-def _stem(file: Path) -> str:
-    return file.name.partition("-")[0]
+def name_key(key: str) -> str:
+    """A key as one word, as the programs that are told of it know it."""
+    return key.strip().replace(" ", "-")
 
 
-def _marks_beside(file: Path) -> tuple[str, ...]:
+def _begun(file: Path) -> Report:
+    """A test program that did not come to its end."""
+    tool = file.name.partition("-")[0]
     try:
-        return _marks(str(json.loads(text_of(file.with_suffix(".json")) or "")["chain"]))
+        about = json.loads(text_of(file.with_suffix(".json")) or "")
+        return Report(tool, str(about["key"]), None, {}, marks=_marks(str(about["chain"])))
     except _UNFIT:
-        return ()
+        return Report(tool, "", None, {})
 
 
-def _heard(reports: list[Report], unfinished: list[tuple[str, tuple[str, ...]]]) -> Told:
+def _heard(reports: list[Report], unfinished: list[Report]) -> Told:
     """All of them; what failed below a program of Python stands beside it, as long as in doubt."""
     plain = [one for one in reports if not one.marks]
     below = [one for one in reports if one.marks]
     doubtful = replace(
-        together(below), unfinished=tuple(tool for tool, marks in unfinished if marks)
+        together(below), unfinished=tuple(one.tool for one in unfinished if one.marks)
     )
-    cut = tuple(tool for tool, marks in unfinished if not marks)
+    cut = tuple(one.tool for one in unfinished if not one.marks)
     if doubtful.failed or doubtful.unfinished:
-        bad = [*(one.marks for one in below if one.failed), *(marks for _, marks in unfinished)]
-        marks = tuple(sorted({mark for each in bad for mark in each}))
-        return replace(together(plain), unfinished=cut, doubtful=doubtful, marks=marks)
+        return replace(together(plain), unfinished=cut, doubtful=doubtful)
     heard = together(reports) if doubtful.counts.get("passed") else together(plain)
     return replace(heard, unfinished=cut)
 
@@ -123,9 +130,7 @@ def settle_doubt(told: Told) -> Told:
     every = [one.results for one in (told, told.doubtful) if one.results]
     results = TestResults(tuple(test for one in every for test in one.tests)) if every else None
     unfinished = told.unfinished + told.doubtful.unfinished
-    return replace(
-        told, results=results, counts=counts, unfinished=unfinished, doubtful=None, marks=()
-    )
+    return replace(told, results=results, counts=counts, unfinished=unfinished, doubtful=None)
 
 
 _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)

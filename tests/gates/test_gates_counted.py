@@ -54,6 +54,12 @@ test('a', () => {{
 """
 GO = 'package a\nimport "testing"\nfunc TestA(t *testing.T) {{ if 1 != {} {{ t.Fatal() }} }}\n'
 STARTED = "import subprocess, sys\nline = [sys.executable, '-m', 'pytest', '-q', 'test_bad.py']\n"
+BAD_PYTEST = "python3 -m pytest -q test_bad.py"
+BAD_UNITTEST = "python3 -m unittest -q test_u"
+NODE_STARTS = """\
+const {{ spawnSync }} = require('node:child_process');
+const done = spawnSync({}, {{ stdio: 'inherit' }});
+"""
 FILES = {
     "test_u.py": UNIT.format(2),
     "test_v.py": UNIT.format(1),
@@ -89,11 +95,31 @@ FILES = {
     "file.write_text('def test_a(): 1 / 0')\n"
     "assert subprocess.run([sys.executable, '-m', 'pytest', '-q', file]).returncode == 1\n",
     "all_good.py": STARTED.replace("test_bad", "test_x") + "sys.exit(subprocess.call(line))\n",
+    "on_purpose.sh": f"if {BAD_PYTEST}; then echo 'it is to fail'; exit 1; fi\n",
+    "status.sh": f"set -e\ncode=0\n{BAD_UNITTEST} || code=$?\ntest $code -eq 1\n",
+    "said.sh": f"out=$({BAD_PYTEST} 2>&1)\n[ $? = 1 ] || exit 1\necho $out | grep -q '1 failed'\n",
+    "elsewhere.sh": 'cd "$(mktemp -d)"\necho "def test_a(): 1 / 0" > test_x.py\n'
+    "if python3 -m pytest -q; then exit 1; fi\n",
+    "both.sh": f"set -e\npython3 -m pytest -q test_good.py\nif {BAD_PYTEST}; then exit 1; fi\n",
+    "both_lost.sh": f"python3 -m pytest -q test_good.py\nif {BAD_PYTEST}; then echo; fi\n",
+    "ends_well.sh": f"{BAD_PYTEST}\nexit 0\n",
+    "tells.sh": f"if {BAD_UNITTEST}; then echo good; else echo bad; fi\n",
+    "greps.sh": f"{BAD_PYTEST} > log\ngrep -E 'passed|failed' log\n",
+    "on_purpose_go.sh": "if go test . ; then exit 1; fi\n",
+    "unheeded_go.sh": "go test . || echo so\n",
+    "on_purpose.js": NODE_STARTS.format("'python3', ['-m', 'pytest', '-q', 'test_bad.py']")
+    + "if (done.status !== 1) process.exit(1);\n",
+    "on_purpose_node.js": NODE_STARTS.format("process.execPath, ['--test', 'bad.test.js']")
+    + "if (!done.status) throw new Error('it is to fail');\n",
+    "unheeded.js": NODE_STARTS.format("'python3', ['-m', 'pytest', '-q', 'test_bad.py']"),
+    "unheeded_node.js": NODE_STARTS.format("process.execPath, ['--test', 'bad.test.js']"),
     "test_cut.py": "import os\ndef test_a(): os._exit(0)\n",
     "direct.py": "import unittest, test_u\n"
     "unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromModule(test_u))\n",
     "prints.py": "print('1 failed in 0.10s')\n",
-    "Makefile": "test:\n\t-python3 -m unittest -q test_u\nprint:\n\tpython3 prints.py\n"
+    "Makefile": "on_purpose:\n\t! python3 -m pytest -q test_bad.py\n"
+    "lost:\n\tpython3 -m pytest -q test_bad.py; true\n"
+    "test:\n\t-python3 -m unittest -q test_u\nprint:\n\tpython3 prints.py\n"
     "good:\n\tpython3 -m pytest -q test_good.py\n",
     "bad.test.js": NODE.format(2),
     "good.test.js": NODE.format(1),
@@ -120,7 +146,9 @@ def proved(tmp_path, line, **fields):
 
 def needs(line):
     for tool in ("go ", "npm "):
-        if tool in line and shutil.which(tool.strip()) is None:
+        if (tool in line or line.endswith(f"_{tool.strip()}.sh")) and shutil.which(
+            tool.strip()
+        ) is None:
             pytest.skip(f"{tool}is not installed")
 
 
@@ -154,6 +182,14 @@ def needs(line):
         "go test . ; go test ./ok",
         "! python3 -m pytest -q test_good.py",
         "! python3 -m pytest -q nothing.py",
+        "sh ends_well.sh",
+        "sh tells.sh",
+        "sh greps.sh",
+        "sh both_lost.sh",
+        "make lost",
+        "node unheeded.js",
+        "node unheeded_node.js",
+        "sh unheeded_go.sh",
         # never come to their tests
         "xargs -r python3 -m pytest -q < none.txt",
         "cat none.txt | xargs -r timeout 9 python3 -m pytest -q",
@@ -187,6 +223,16 @@ def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
         ("python3 raised.py", None),
         ("python3 waited.py", None),
         ("python3 elsewhere.py", None),
+        ("sh on_purpose.sh", None),
+        ("sh status.sh", None),
+        ("sh said.sh", None),
+        ("sh elsewhere.sh", None),
+        ("sh both.sh", 1),
+        ("python3 -m pytest -q test_good.py && sh on_purpose.sh", 1),
+        ("make on_purpose", None),
+        ("node on_purpose.js", None),
+        ("node on_purpose_node.js", None),
+        ("sh on_purpose_go.sh", None),
         ("python3 all_good.py", 1),
         ("make print", None),
         ("make good", 1),
