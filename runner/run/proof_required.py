@@ -12,6 +12,8 @@ from runner.journal.grading import grade_alone
 from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import is_code, strongest, without_proof, would_show
+from runner.plan.shell.exit_status import tests_in
+from runner.plan.shell.quiet_lines import starts_no_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -168,11 +170,23 @@ def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     best: ProvenBy | None = None
     for one in registry.checks_that_show(task, settings):
         shown = would_show(one.kind, one.id, one.command, looks_only=script_targets.only_looks(one))
+        if shown is _BEST and starts_no_program(one.command):
+            shown = ProvenBy.COMMAND
         if shown is _BEST:
             return shown
         if shown is not None and (best is None or _RANKS[shown] < _RANKS[best]):
             best = shown
     return best
+
+
+def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
+    """Whether code is to be proven by more than an exit code, and no line names what would."""
+    if settings.require_proof != "always" or not any(map(is_code, task.outputs)):
+        return False
+    if task.no_proof or strongest_possible(task, settings) is not ProvenBy.TESTS:
+        return False
+    every = [one for one in registry.checks_that_show(task, settings) if one.command]
+    return not task.contracts and not any(tests_in(one.command) for one in every)
 
 
 # --- contracts that are asked for -----------------------------------------------------

@@ -9,7 +9,13 @@ from runner.config.settings import Settings
 from runner.gates.registry import checks_of, checks_that_show
 from runner.model import Contract, GateSpec, Level, Proof, Reason, TestContract, Verdict
 from runner.model.grades import would_show
-from runner.run.proof_required import WISH, lacks_contracts, too_little, unprovable
+from runner.run.proof_required import (
+    WISH,
+    lacks_contracts,
+    rests_on_an_exit_code,
+    too_little,
+    unprovable,
+)
 
 AGENT, BLOCKS, CHECK = (SimpleNamespace(name=name) for name in ("agent", "blocks", "check"))
 TESTS = (TestContract("TC-001", Level.UNIT, "pytest tests/test_shop.py"),)
@@ -49,6 +55,38 @@ def test_code_that_nothing_proves_does_not_begin_where_a_proof_is_asked_for(sett
 
 def test_what_could_be_proven_by_its_tests_may_begin():
     assert unprovable(code(test_contracts=TESTS), ALWAYS, AGENT) is None
+
+
+def lines(*commands, **fields):
+    every = (TestContract(f"TC-{n}", Level.UNIT, one) for n, one in enumerate(commands))
+    return code(test_contracts=tuple(every), **fields)
+
+
+@pytest.mark.parametrize("line", ["grep -q A src/shop.py", "test -f src/shop.py && cat README.md"])
+def test_what_can_only_be_an_exit_code_does_not_begin_where_tests_are_always_asked_for(line):
+    assert unprovable(lines(line, "grep -q b c"), ALWAYS, AGENT)[0] is Reason.PROOF
+    assert unprovable(lines(line, "pytest tests/test_shop.py"), ALWAYS, AGENT) is None
+    assert unprovable(lines(line), NEVER, AGENT) is None
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (lines('python -c "import shop"'), True),
+        (lines("sh check.sh", "./serve --once"), True),
+        (code(gates=(GateSpec("serve", "./serve --once"),)), True),
+        (lines("make test"), False),
+        (lines("./run_tests.sh"), False),
+        (lines("sh check.sh", "pytest tests/test_shop.py"), False),
+        (lines("sh check.sh", contracts=(Contract("openapi", "api.yml", "shop:app"),)), False),
+        (lines("sh check.sh", no_proof="looked at by hand"), False),
+        (a_task(outputs=("data/prices.csv",), test_contracts=ONLY_RUNS), False),
+    ],
+)
+def test_what_may_come_to_an_exit_code_alone_is_told_before(task, told):
+    assert rests_on_an_exit_code(task, ALWAYS) is told
+    assert unprovable(task, ALWAYS, AGENT) is None
+    assert not rests_on_an_exit_code(task, AGENTS)
 
 
 def test_an_exit_code_is_enough_for_an_agent_and_not_where_tests_are_always_asked_for():

@@ -24,6 +24,7 @@ from runner.run.proof_required import (
     contracts_hint,
     contracts_message,
     lacks_contracts,
+    rests_on_an_exit_code,
     strongest_possible,
     unprovable,
 )
@@ -43,7 +44,7 @@ class Verdict(NamedTuple):
     message: str
     hint: str
     blocks: bool
-    """Whether it is BLOCKED; else it is DONE and unproven."""
+    """Whether it is BLOCKED for certain; else it may be, or is DONE and unproven."""
     nobody: bool = False
     """Whether it is for want of an implementer."""
 
@@ -120,11 +121,15 @@ def _judge(task: Task, settings: Settings) -> Verdict | None:
     if lacks is not None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return Verdict(message, PROOF_HINT, blocks=True)
+    if rests_on_an_exit_code(task, settings):
+        message = f"{task.id} will be BLOCKED (proof) if its commands count no tests: {EXIT_CODE}"
+        return Verdict(message, PROOF_HINT, blocks=False)
     if _stays_unproven(task, settings) and not _is_untested_code(task):
         return Verdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
     return None
 
 
+EXIT_CODE = "none names a test program, and an exit code alone proves no code here (require_proof)"
 UNPROVEN = "will be DONE — unproven: nothing proves it"
 
 
