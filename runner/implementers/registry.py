@@ -41,13 +41,17 @@ def knows(name: str) -> bool:
     return name.casefold() in IMPLEMENTERS or is_acp(name)
 
 
+NOBODY = "no implementer"
+"""That nothing says who builds a task."""
+
+
 def choose(task: Task, settings: Settings) -> Implementer | Finding:
     """The implementer of a task, or the reason that there is none, with what would help."""
     name = _name_for(task, settings)
     if not name:
         return Finding(
             CHECK,
-            "no implementer",
+            NOBODY,
             hint="write its files as blocks (```python file=PATH); or add - Command: … and what "
             "proves its work; or name an agent: - Implementer: claude, or implementer = … in "
             "the settings",
@@ -74,6 +78,12 @@ def next_model(task: Task, settings: Settings, failed: int) -> str:
     if task.model:
         steps = steps[steps.index(task.model) :] if task.model in steps else (task.model,)
     return steps[min(failed, len(steps) - 1)] if steps else ""
+
+
+def has_nobody(task: Task, settings: Settings) -> bool:
+    """Whether nothing says who builds a task: what stands there can only be proven."""
+    chosen = choose(task, settings)
+    return isinstance(chosen, Finding) and chosen.message == NOBODY
 
 
 def choose_drafter(settings: Settings) -> Implementer | Finding:

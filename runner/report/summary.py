@@ -64,6 +64,8 @@ class Summary:
     blocked: tuple[BlockedTask, ...] = ()
     stale: tuple[tuple[str, str], ...] = ()
     """(id, the change that made it so)."""
+    nobodys: frozenset[str] = frozenset()
+    """Those of them that no implementer builds."""
     waiting: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(id, ids of the tasks it waits for)."""
     edited: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +88,7 @@ def summary(said: Summary) -> str:
         lines.append(f"STALE {name}: {display(change)}")
         broken = any(id_ in task.victims for task in said.blocked)
         if not broken:  # else the task that breaks it says both ways out
-            lines.append(f"  next: {stale_step(id_)}")
+            lines.append(f"  next: {stale_step(id_, nobody=id_ in said.nobodys)}")
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
@@ -144,9 +146,12 @@ def _format_blocked(task: BlockedTask) -> list[str]:
     return [*lines, f"  next: {task.next}"]
 
 
-def stale_step(id_: str) -> str:
-    """What a person does about a STALE task that no held change breaks."""
-    return f"`runner --rebuild` builds it anew; `runner review {display(id_)}` shows what was built"
+def stale_step(id_: str, *, nobody: bool = False) -> str:
+    """What a person does about a STALE task that no held change breaks, and `nobody` may build."""
+    name = display(id_)
+    proves = f"`runner approve {name} --reuse`, then `runner`, proves what is there"
+    step = f"{proves} (nobody builds it)" if nobody else "`runner --rebuild` builds it anew"
+    return f"{step}; `runner review {name}` shows what was built"
 
 
 def ways_out(

@@ -257,3 +257,21 @@ def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, 
     assert modes(built, since) == PROVEN
     (approved,) = [one for one in built.events[since:] if one["type"] == "task.approved"][:1]
     assert (approved["by"], approved["note"]) == ("person", "built anew: runner --rebuild, Ada")
+
+
+def test_what_nobody_builds_is_proven_again_as_it_is(workplace):
+    fields = {"outputs": ["a.txt"], "tests": ["grep -q a a.txt"]}
+    workplace.plan(a_task("TASK-001", command="echo a > a.txt", **fields))
+    assert workplace.run().code == 0
+    workplace.edit_plan("- Command: `echo a > a.txt`", "- Acceptance:\n  - it is so")
+    workplace.commit()
+    step = "next: `runner approve TASK-001 --reuse`, then `runner`, proves what is there"
+    ended = workplace.run()
+    assert ended.said.count(step) == 2
+    assert "--rebuild" not in ended.said
+    workplace.edit_plan("Status: STALE", "Status: DONE")  # a word about an older section
+    assert workplace.run().said.count(step) == 2
+    assert step in workplace.runner("why", "TASK-001").said
+    assert workplace.runner("approve", "TASK-001", "--reuse").code == 0
+    assert workplace.run().code == 0
+    assert workplace.statuses == {"TASK-001": "DONE"}

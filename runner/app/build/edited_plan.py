@@ -9,12 +9,13 @@ import re
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
+from runner.implementers.registry import has_nobody
 from runner.journal.events import TaskApproved
 from runner.lazy_pattern import regex
 from runner.model import Status, Usage
 from runner.repo.git import text as raw_text
 from runner.report.cost import cost
-from runner.report.summary import duration
+from runner.report.summary import duration, stale_step
 from runner.run import recovery
 from runner.run.landing.status_writer import format_note
 from runner.secrets.redact import redact
@@ -65,7 +66,9 @@ def answer_edits(
             built[task.id] = f"built anew: runner --rebuild, {_find_name(session)}"
             _approve(task, ledger, built[task.id])
         elif ask is None:
-            say(f"{text}\n  next: `runner --rebuild` builds it anew")
+            nobody = has_nobody(task, session.project.settings)
+            step = stale_step(task.id, nobody=nobody).partition("; `runner review")[0]
+            say(f"{text}\n  next: {step}")
         elif said := _answer(text, ask):
             note = f"{_ANSWERS[said]}, as was said when the run began"
             _approve(task, ledger, note, reuse=said == "p")

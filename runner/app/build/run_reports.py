@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
+from runner.implementers.registry import has_nobody
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
@@ -81,7 +82,9 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     proofs = session.manifest.proofs
     took = proofs.words if proofs.stood else ""
     edited = _find_edited(session.project, plan, said)
-    said = replace(said, edited=edited)
+    stale, settings = {id_ for id_, _ in said.stale}, session.project.settings
+    nobodys = (one.id for one in plan.tasks if one.id in stale and has_nobody(one, settings))
+    said = replace(said, edited=edited, nobodys=frozenset(nobodys))
     return replace(said, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
 
 

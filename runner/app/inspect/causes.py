@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from runner.implementers.registry import NOBODY
 from runner.journal.evidence import Standing, evaluate_standing
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Verdict
@@ -230,7 +231,9 @@ class Inquiry:
             behind = (self._behind(asked, known.via),)
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
-            return Cause(task.id, text, details=tuple(details), next=stale_step(task.id))
+            lacks = self.lacks(task.id)
+            step = stale_step(task.id, nobody=bool(lacks) and lacks[1].startswith(NOBODY))
+            return Cause(task.id, text, details=tuple(details), next=step)
         if known.approved:
             details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
         behind = (self._behind(asked, known.culprit),)
