@@ -213,6 +213,7 @@ _NO_SCRIPT = regex(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.I
 _SCRIPT = r"""
 const fs = require('node:fs'), path = require('node:path'), vm = require('node:vm');
 const { createRequire } = require('node:module');
+const { spawnSync } = require('node:child_process'), os = require('node:os');
 const name = process.argv[1], text = fs.readFileSync(0, 'utf8').replace(/^\uFEFF/, '');
 const ending = path.extname(name), typed = /^\.[mc]?tsx?$/.test(ending);
 const say = (what) => {
@@ -231,9 +232,29 @@ function parser() {
   const places = programs.map((one) => path.join(one, 'tsc'));
   for (const place of [path.resolve(name), ...places.filter((one) => fs.existsSync(one))]) {
     const from = fs.existsSync(place) ? fs.realpathSync(place) : place;
-    try { return createRequire(from)('typescript'); } catch { /* the next one may have it */ }
+    try {
+      const found = createRequire(from), ts = found('typescript');
+      if (ts.createSourceFile) return { ts };
+      // Since version 7 its parser is a program of its own, which `tsc` starts.
+      const main = found.resolve('typescript');
+      if (ts.version) return { tsc: main.replace(/lib.[^/\\]*$/, 'bin/tsc') };
+    } catch { /* the next one may have it */ }
   }
   return undefined;
+}
+
+function byProgram(tsc) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'syntax-'));
+  const own = path.join(folder, path.basename(name));
+  fs.writeFileSync(own, text);
+  const options = ['--noEmit', '--noCheck', '--noResolve', '--noLib', '--ignoreConfig', '--allowJs',
+    '--jsx', 'preserve', '--pretty', 'false', '--types', '', own];
+  const ran = spawnSync(process.execPath, [tsc, ...options], { cwd: folder, encoding: 'utf8' });
+  fs.rmSync(folder, { recursive: true, force: true });
+  if (ran.error || (ran.status !== 0 && !/error TS\d/.test(ran.stdout))) return;
+  // What a parser says has numbers from 1000 and from 17000; the rest is of types and settings.
+  const said = /\((\d+),(\d+)\): error TS(?:1\d{3}|17\d{3}|2657): ([^\n]*)/.exec(ran.stdout);
+  say(said ? { message: said[3], line: Number(said[1]), column: Number(said[2]) } : {});
 }
 
 function byTypeScript(ts) {
@@ -281,12 +302,6 @@ function compiled(make) {
   }
 }
 
-const flow = /@flow\b/.test(text.slice(0, 2000));
-const ts = flow ? undefined : parser();
-if (ts) byTypeScript(ts);
-const made = typed && !/\.d\.[mc]?ts$/.test(name) && translated(true);  // not of declarations
-if (typed) say(made ? { missing: 'tsc' } : { note: 'no parser for TypeScript here' });
-if (flow) say({ note: 'no parser for Flow here' });
 // what may be JSX is not refused for it
 const mayBeJsx = ending === '.jsx' || (/<\/|\/>/.test(text) && /<\/?[A-Za-z>][^\n]*>/.test(text));
 const code = text.replace(/^#!/, '//');
@@ -296,9 +311,18 @@ const asSloppy = () => compiled(() => new vm.Script(code, { filename: name }));
 const asModule = () => compiled(() => new vm.SourceTextModule(code, { identifier: name }));
 const both = [asModule, asScript, asSloppy];
 const ways = ending === '.mjs' ? [asModule] : ending === '.cjs' ? [asScript] : both;
-const wrong = ways.map((way) => way());
+const wrong = typed ? [] : ways.map((way) => way());
+// What Node takes is JavaScript, whatever TypeScript thinks of old octals and HTML comments.
 if (wrong.some((one) => one === undefined)) say({});
-const isNewer = /^[ \t]*(?:(?:await\s+)?using\s+[\w$]+\s*=|@[\w$])|\bimport\s+(?:defer|source)\s/m;
+const flow = /@flow\b/.test(text.slice(0, 2000));
+const own = flow ? undefined : parser();
+if (own?.ts) byTypeScript(own.ts);
+if (own?.tsc) byProgram(own.tsc);
+const made = typed && !/\.d\.[mc]?ts$/.test(name) && translated(true);  // not of declarations
+if (typed) say(made ? { missing: 'tsc' } : { note: 'no parser for TypeScript here' });
+if (flow) say({ note: 'no parser for Flow here' });
+const starts = '(?:^[ \\t]*|[{;][ \\t]+)', using = '(?:await\\s+)?using\\s+[\\w$]+\\s*=';
+const isNewer = new RegExp(`${starts}(?:${using}|@[\\w$])|\\bimport\\s+(?:defer|source)\\s`, 'm');
 if (isNewer.test(text)) say({ note: 'its syntax is newer than this Node' });
 if (mayBeJsx) say({ note: 'no parser for JSX here' });
 if (translated(false)) say({ note: 'no parser here for what its package translates' });

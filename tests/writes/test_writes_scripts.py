@@ -108,3 +108,48 @@ def test_the_projects_own_typescript_parses_all_of_it(tmp_path):
         found = compiled(tmp_path, path, "let a=;")
         assert (found.message, found.line, found.column) == ("Expression expected.", 1, 5)
         assert compiled(tmp_path, path, "const a = <div/>;") is None
+
+
+NEWER_PARSER = """\
+const fs = require('node:fs'), own = process.argv.at(-1), text = fs.readFileSync(own, 'utf8');
+console.log('error TS2318: Cannot find global type "Array".');
+if (text.includes('=;')) console.log(`${own}(1,6): error TS1109: Expression expected.`);
+if (text.includes('010')) console.log(`${own}(1,9): error TS1121: Octals are not allowed.`);
+process.exit(2);
+"""
+
+
+def newer(folder):
+    """TypeScript as it is since version 7: no parser to load, but a program to start."""
+    package = folder / "node_modules/typescript"
+    (package / "lib").mkdir(parents=True)
+    (package / "bin").mkdir()
+    (package / "package.json").write_text('{"exports": {".": "./lib/version.cjs"}}')
+    (package / "lib/version.cjs").write_text('exports.version = "7.0.2";\n')
+    (package / "bin/tsc").write_text(NEWER_PARSER)
+    return package
+
+
+def test_a_typescript_that_is_a_program_parses_all_of_it(tmp_path):
+    newer(tmp_path)
+    for path in ("a.ts", "b.tsx", "c.js", "d.jsx", "e.d.ts", "f.d.mts"):
+        found = compiled(tmp_path, path, "let a=;")
+        assert (found.message, found.line, found.column) == ("Expression expected.", 1, 6)
+        assert compiled(tmp_path, path, "const a = <div/>;") is None
+
+
+def test_what_node_takes_is_no_mistake_whatever_typescript_says(tmp_path):
+    newer(tmp_path)
+    assert compiled(tmp_path, "a.js", "var a = 010;\n") is None
+    assert compiled(tmp_path, "a.ts", "var a = 010;\n").message == "Octals are not allowed."
+
+
+def test_a_typescript_that_cannot_be_started_leaves_scripts_to_node(tmp_path):
+    (newer(tmp_path) / "bin/tsc").unlink()
+    assert compiled(tmp_path, "a.js", "let a=;").severity is Severity.ERROR
+    assert compiled(tmp_path, "a.ts", "let a=;").severity is Severity.NOTE
+
+
+@pytest.mark.parametrize("text", ["class A { @dec m() {} }\n", "{ using a = b(); }\n"])
+def test_syntax_that_is_newer_than_node_may_stand_within_a_line(tmp_path, text):
+    assert compiled(tmp_path, "a.js", text).severity is Severity.NOTE
