@@ -16,7 +16,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Status
 from runner.plan.document import read_plan
-from runner.plan.edit import add_quote, set_statuses
+from runner.plan.edit import add_quote, set_statuses, spans_of
 from runner.repo.trailers import shorten
 from runner.run.dependents import find_reached
 from runner.secrets.redact import redact
@@ -328,7 +328,6 @@ def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, st
     """The plan with the notes of PENDING tasks that stand in the working file, too."""
     there = {task.id: task for task in working.tasks}
     known = {task.id: task for task in plan.tasks}
-    spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
     notes = {
         id_: (Status.PENDING, note)
         for id_, note in waiting.items()
@@ -337,7 +336,7 @@ def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, st
         and (there[id_].status, there[id_].note) == (Status.PENDING, note)
         and (known[id_].status, known[id_].note) == (Status.PENDING, "")
     }
-    return set_statuses(text, notes, spans=spans) if notes else text
+    return set_statuses(text, notes, spans=spans_of(plan)) if notes else text
 
 
 def _is(note: str, number: int) -> bool:

@@ -111,6 +111,11 @@ class RunState(NamedTuple):
         """The state of a task; the journal need not know it yet."""
         return self.tasks.get(task) or TaskState(task)
 
+    def states_of(self, tasks: Iterable[str]) -> dict[str, TaskState]:
+        """The states of those of these tasks that the journal knows: of the others none is made."""
+        found = ((task, self.tasks.get(task)) for task in tasks)
+        return {task: known for task, known in found if known is not None}
+
     def review(
         self, task: str, path: str, before: Digest | None, after: Digest | None
     ) -> Review | None:

@@ -100,7 +100,7 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
 
 def _find_listed(plan: Plan) -> Iterator[Problem]:
     """Tasks that stand in a list or table alone, and marks there that differ from a status."""
-    for listed in find_listed(plan.places.lines(), has_tasks=bool(plan.by_id)):
+    for listed in find_listed(plan.places.text(), has_tasks=bool(plan.by_id)):
         id_, mark, task = listed.id, listed.mark, plan.by_id.get(listed.id)
         at = plan.places.at_line(listed.line, listed.written)
         if task is None and listed.is_entry:

@@ -10,12 +10,12 @@ from runner.model import Severity
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import literal_paths
 from runner.plan.sections import Section, Written, read_sections
+from runner.plan.status import StatusSpans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from runner.model import Task
-    from runner.plan.status import StatusSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Plan:
     tasks: tuple[Task, ...]
     problems: tuple[Problem, ...]
     written_commands: tuple[Written, ...]
-    spans: tuple[StatusSpan, ...]
+    spans: StatusSpans
     """Where each task's status stands, in the order of `tasks`."""
 
 
@@ -43,19 +43,19 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
     """A plan put together from its sections."""
     title = ""
     tasks: list[Task] = []
-    spans: list[StatusSpan] = []
+    spans = StatusSpans()
     problems = list(_encoding(data, path))
     written: list[Written] = []
     for section in sections:
         title = title or section.title
         tasks += section.tasks
-        spans += section.spans
+        spans.extend(section.spans)
         problems += section.problems
         written += section.written
     if not tasks:
         problems.append(_no_task(data, path))
     problems.sort(key=lambda problem: (problem.line, problem.column))
-    return Plan(path, title, tuple(tasks), tuple(problems), tuple(written), tuple(spans))
+    return Plan(path, title, tuple(tasks), tuple(problems), tuple(written), spans)
 
 
 def with_literals(plan: Plan, is_file: Callable[[str], bool]) -> Plan:

@@ -12,13 +12,14 @@ from runner.plan.body import read_body
 from runner.plan.document import read_plan
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
 from runner.plan.source import body_start, line_end_of
-from runner.plan.status import StatusSpan, write_status
+from runner.plan.status import SpansByTask, StatusSpan, write_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runner.model import Status, Task
     from runner.plan.body import Body
+    from runner.plan.document import Plan
     from runner.plan.markdown import Piece
     from runner.plan.sections import Written
     from runner.plan.source import Source
@@ -28,7 +29,7 @@ class Edited(NamedTuple):
     """The new bytes, and where the statuses stand in them."""
 
     data: bytes
-    spans: dict[str, StatusSpan]
+    spans: SpansByTask
 
 
 def set_statuses(
@@ -47,36 +48,41 @@ def set_statuses(
     return edit_statuses(data, statuses, {key: known[key] for key in statuses if key in known}).data
 
 
-def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> dict[str, StatusSpan]:
+def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> SpansByTask:
     """Where the status of each task stands; of two tasks with one id, the first."""
-    plan = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes)
-    pairs = zip(plan.tasks, plan.spans, strict=True)
-    return {task.id: span for task, span in reversed(list(pairs))}
+    return spans_of(read_plan(data, "TASK-GRAPH.md", prefixes=prefixes))
+
+
+def spans_of(plan: Plan) -> SpansByTask:
+    """The same of a plan that is read."""
+    return SpansByTask.of(
+        (task.id, span) for task, span in zip(plan.tasks, plan.spans, strict=True)
+    )
 
 
 def edit_statuses(
     data: bytes, statuses: Mapping[str, tuple[Status, str]], spans: Mapping[str, StatusSpan]
 ) -> Edited:
     """The same in one pass over known spans, which come back moved to where they are then."""
-    parts: list[bytes] = []
-    moved: dict[str, StatusSpan] = {}
+    known = spans if isinstance(spans, SpansByTask) else SpansByTask.of(spans.items())
+    _check_known(statuses, known)
+    view = memoryview(data)  # what stands between two of them may be nearly all of the file
+    parts: list[bytes | memoryview] = []
+    written: dict[int, tuple[int, StatusSpan]] = {}
     position = shift = 0
     end = line_end_of(data).decode()
-    _check_known(statuses, spans)
-    for task_id, span in sorted(spans.items(), key=lambda pair: pair[1].start):
-        if task_id not in statuses:
-            moved[task_id] = span.move(shift)
-            continue
+    for number, task_id in sorted((known.number(one), one) for one in statuses):
+        span = known.spans[number]
         # What is put in ends its lines as the file does: else one status would make a file of
         # mixed line ends, and some editors then rewrite every line.
         before, after = (text.replace("\n", end).encode() for text in (span.before, span.after))
         value = write_status(*statuses[task_id]).encode()
-        parts += (data[position : span.start], before, value, after)
+        parts += (view[position : span.start], before, value, after)
         start = span.start + shift + len(before)
-        moved[task_id] = StatusSpan(start, start + len(value))
-        shift += len(before) + len(value) + len(after) - (span.end - span.start)
-        position = span.end
-    return Edited(b"".join((*parts, data[position:])), moved)
+        grown = len(before) + len(value) + len(after) - (span.end - span.start)
+        written[number] = (grown, StatusSpan(start, start + len(value)))
+        shift, position = shift + grown, span.end
+    return Edited(b"".join((*parts, view[position:])), known.shift_behind(written))
 
 
 def _check_known(

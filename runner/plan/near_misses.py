@@ -339,13 +339,13 @@ class Listed(NamedTuple):
     """Whether it is one of a list, a table or a title, and not the beginning of a sentence."""
 
 
-def find_listed(lines: Sequence[str], *, has_tasks: bool) -> Iterator[Listed]:
+def find_listed(text: str, *, has_tasks: bool) -> Iterator[Listed]:
     """Ids that lines begin with, outside of fences; any line where the file has no task at all."""
     pattern = _LISTED if has_tasks else _NAMED
-    if not pattern.search("\n".join(lines)):
+    if not pattern.search(text):
         return
     fence = ""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         bare = line.strip()
         if bare.startswith(fence or ("```", "~~~")):
             fence = "" if fence else bare[:3]

@@ -59,9 +59,9 @@ class Places:
         column = max(source.find(text), len(source) - len(source.lstrip()), 0)
         return Position(line, column + 1, max(1, len(text)), source)
 
-    def lines(self) -> list[str]:
-        """All lines of the file."""
-        return text_of(self._data).split("\n")
+    def text(self) -> str:
+        """All lines of the file, ended by LF."""
+        return text_of(self._data)
 
     def _position(self, task: Task, run: Run) -> Position:
         line = task.line + run.line

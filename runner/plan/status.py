@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from array import array
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from runner.lazy_pattern import regex
 from runner.model import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _EVERYDAY = {
     **dict.fromkeys(("TODO", "OPEN", "NOTSTARTED", "READY"), Status.PENDING),
@@ -47,6 +53,111 @@ class StatusSpan(NamedTuple):
         if not distance:
             return self
         return StatusSpan(self.start + distance, self.end + distance, self.before, self.after)
+
+
+class StatusSpans(Sequence[StatusSpan]):
+    """Many spans, held as numbers: there is one for each task, of each text that is remembered."""
+
+    __slots__ = ("_around", "_bounds")
+
+    def __init__(self, spans: Iterable[StatusSpan] = ()) -> None:
+        self._bounds = array("q")
+        self._around: dict[int, tuple[str, str]] = {}
+        """What is written around a value, of those few that have none yet."""
+        self.extend(spans)
+
+    def extend(self, spans: Iterable[StatusSpan]) -> None:
+        """Put more of them behind those that are there."""
+        for start, end, before, after in spans:
+            if before or after:
+                self._around[len(self)] = (before, after)
+            self._bounds.extend((start, end))
+
+    def shift_behind(self, written: Mapping[int, tuple[int, StatusSpan]]) -> StatusSpans:
+        """The spans behind an edit, by number where a value is now and how much longer it became.
+
+        All must be in the order of the file.
+        """
+        made, shift, done = StatusSpans(), 0, 0
+        for number in sorted(written):
+            grown, span = written[number]
+            made._bounds.extend(at + shift for at in self._bounds[2 * done : 2 * number])
+            made._bounds.extend((span.start, span.end))
+            shift, done = shift + grown, number + 1
+        made._bounds.extend(at + shift for at in self._bounds[2 * done :])
+        made._around = {at: text for at, text in self._around.items() if at not in written}
+        return made
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether they are in the order of the file."""
+        return all(one <= other for one, other in pairwise(self._bounds[::2]))
+
+    def __len__(self) -> int:
+        return len(self._bounds) // 2
+
+    @overload
+    def __getitem__(self, index: int) -> StatusSpan: ...
+    @overload
+    def __getitem__(self, index: slice) -> StatusSpans: ...
+    def __getitem__(self, index: int | slice) -> StatusSpan | StatusSpans:
+        if isinstance(index, slice):
+            return StatusSpans(self[number] for number in range(len(self))[index])
+        number = range(len(self))[index]
+        around = self._around.get(number, ("", ""))
+        return StatusSpan(self._bounds[2 * number], self._bounds[2 * number + 1], *around)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class SpansByTask(Mapping[str, StatusSpan]):
+    """Where the status of each task stands in a text; the names are one for all its edits."""
+
+    __slots__ = ("_numbers", "spans")
+
+    def __init__(self, numbers: Mapping[str, int], spans: StatusSpans) -> None:
+        self._numbers = numbers
+        self.spans = spans
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, StatusSpan]]) -> SpansByTask:
+        """The same from pairs; of two tasks with one id, the first."""
+        numbers: dict[str, int] = {}
+        spans = StatusSpans()
+        for id_, span in pairs:
+            if numbers.setdefault(id_, len(spans)) == len(spans):
+                spans.extend((span,))
+        if spans.is_sorted:
+            return cls(numbers, spans)
+        ordered = sorted(numbers, key=lambda id_: spans[numbers[id_]].start)
+        return cls.of((id_, spans[numbers[id_]]) for id_ in ordered)
+
+    def number(self, id_: str) -> int:
+        """The place of a task among the spans. Raises KeyError."""
+        return self._numbers[id_]
+
+    def shift_behind(self, written: Mapping[int, tuple[int, StatusSpan]]) -> SpansByTask:
+        """The same behind an edit, as `StatusSpans.shift_behind` has it."""
+        return SpansByTask(self._numbers, self.spans.shift_behind(written))
+
+    def __getitem__(self, id_: str) -> StatusSpan:
+        return self.spans[self._numbers[id_]]
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 @lru_cache(maxsize=1024)

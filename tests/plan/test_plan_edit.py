@@ -210,3 +210,21 @@ def test_a_command_line_among_the_fields_cuts_none_of_them_off(fields):
     assert not after.written_commands
     assert after.tasks[0].prose == plan.tasks[0].prose
     assert after.tasks[0].spec == plan.tasks[0].spec
+
+
+def test_spans_in_another_order_than_the_files_are_put_into_it():
+    data = (
+        b"## TASK-001: a\n\n- Status: DONE\n\n## TASK-002: b\n\n## TASK-003: c\n\n- Status: STALE\n"
+    )
+    spans = dict(reversed(list(find_spans(data).items())))
+    wanted = {"TASK-003": (Status.DONE, ""), "TASK-002": (Status.BLOCKED, "no key")}
+    edited = edit_statuses(data, wanted, spans)
+    assert edited == edit_statuses(data, wanted, find_spans(data))
+    assert edited.spans == find_spans(edited.data)
+
+
+def test_of_two_tasks_with_one_id_the_first_is_edited():
+    data = b"## TASK-001: a\n\n- Status: DONE\n\n## TASK-001: b\n\n- Status: DONE\n"
+    edited = edit_statuses(data, {"TASK-001": (Status.STALE, "")}, find_spans(data))
+    assert edited.data == data.replace(b"DONE", b"STALE", 1)
+    assert find_spans(edited.data) == edited.spans

@@ -5,6 +5,8 @@ What stands behind a status in the plan, and whether the plan has to be written 
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from run_build import a_ledger, a_task
 
@@ -12,6 +14,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.journal.task_state import TaskState
 from runner.model import Action, Change, Proof, Status, Verdict, digest_of
+from runner.plan.edit import find_spans
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import (
     TRIES,
@@ -121,6 +124,32 @@ def test_a_task_that_a_person_took_out_is_left_out(plan):
     board.say("TASK-009", Status.DONE)
     published(board)
     assert b"- Status: DONE\n" in plan.read_bytes()
+
+
+def test_what_is_remembered_of_four_texts_is_less_than_half_of_one(tmp_path):
+    """Where statuses stand in each is a few numbers a task; the texts themselves are not held."""
+    ids = [f"TASK-{n:03}" for n in range(1, 1001)]
+    said = "A line of prose that a section of some length may have.\n" * 4
+    text = "".join(f"## {id_}: Do it\n\n- Status: PENDING\n\n{said}\n" for id_ in ids).encode()
+    board = StatusWriter(tmp_path / "TASK-GRAPH.md", (), {text: find_spans(text)})
+
+    def edit_four_times():
+        made = text
+        for number, status in enumerate((Status.DONE, Status.STALE, Status.DONE, Status.BLOCKED)):
+            made = board.edit(made, dict.fromkeys(ids[number::7], (status, "")))
+        return made
+
+    edit_four_times()  # what is made once, such as patterns, is no text
+    board = StatusWriter(tmp_path / "TASK-GRAPH.md", (), {text: find_spans(text)})
+    tracemalloc.start()
+    made = edit_four_times()
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held - len(made) < len(text) / 2
+    assert peak < 4 * len(text)
+    assert board.edit(made, {ids[0]: (Status.STALE, "why")}) == made.replace(
+        b"Status: DONE", "Status: STALE — why".encode(), 1
+    )
 
 
 def test_the_record_holds_the_committed_text_with_todays_statuses(plan):

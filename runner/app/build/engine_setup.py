@@ -16,6 +16,7 @@ from runner.errors import ExitCode, worst
 from runner.history.commit_log import Records
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
+from runner.plan.edit import spans_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
 from runner.run.engine import Engine
@@ -393,7 +394,6 @@ class _Building:
     @cached_property
     def board(self) -> StatusWriter:
         """What writes statuses into the plan; it knows where they stand in the text just read."""
-        project, plan = self.session.project, self.reading.plan
-        spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
-        path, known = project.root / project.plan_path, {self.reading.data: spans}
+        project, known = self.session.project, {self.reading.data: spans_of(self.reading.plan)}
+        path = project.root / project.plan_path
         return StatusWriter(path, project.settings.id_prefixes, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import fields
+from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -95,11 +96,12 @@ def unready(
 
     places, sections = Places(reading.data, reading.plan.path), _Sections(reading)
     blocked = Severity.ERROR if strict else Severity.WARNING
-    verdicts = verdicts or Verdicts()
+    # Who asks once remembers nothing: of a large plan the keys alone would be half of its tasks.
+    judge = verdicts.on if verdicts else _judge
     for task in reading.plan.tasks:
         if task.status is Status.DONE or task.is_milestone:
             continue
-        found = verdicts.on(task, settings)
+        found = judge(task, settings)
         if found is not None:
             hint = f"{_almost(sections, task)}{found.hint}" if found.nobody else found.hint
             severity = blocked if found.blocks else Severity.WARNING
@@ -176,11 +178,18 @@ def _problem(places: Places, task: Task, message: str, hint: str, severity: Seve
 
 
 class _Sections:
-    """The lines of each task's section, taken apart once for all tasks."""
+    """The lines of each task's section, taken apart once for all tasks, where one is asked for."""
 
     def __init__(self, reading: Reading) -> None:
-        self._lines = text_of(reading.data).split("\n")  # as the plan counts its lines
-        self._starts = sorted(one.line for one in reading.plan.tasks)
+        self._reading = reading
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return text_of(self._reading.data).split("\n")  # as the plan counts its lines
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return sorted(one.line for one in self._reading.plan.tasks)
 
     def of(self, task: Task) -> list[str]:
         """The lines below a task's heading, up to the next task's."""

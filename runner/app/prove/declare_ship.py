@@ -165,7 +165,7 @@ def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> No
 def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
     """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
     state = session.ledger.state
-    subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
+    subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     done = {one.task.id for one in subjects}
     missing = [task.id for task in tasks if task.id not in done]
     if missing or not tasks:

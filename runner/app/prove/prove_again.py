@@ -307,7 +307,7 @@ def verify_at_end(
     Gives the exit codes that then hold.
     """
     project, state = session.project, session.ledger.state
-    subjects = subjects_of(tasks, {task.id: state.task(task.id) for task in tasks})
+    subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     found = find_unverified_tasks(project, tasks, state, session.repository)
     at_end = merged or (project.settings.verify_at_end and len(subjects) == len(tasks))
     if found and (not at_end or all(one.uncommitted for one in found.values())):

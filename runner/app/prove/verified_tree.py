@@ -113,7 +113,7 @@ def grades_in(
     if found is None:
         found = find_unverified_tasks(project, tasks, state, repository)
     whys = {id_: one.why for id_, one in found.items()}
-    states = {task.id: state.task(task.id) for task in tasks}
+    states = state.states_of(task.id for task in tasks)
     return grading.grades_of(tasks, states, partial(waivers.stands, project.root), whys)
 
 

@@ -25,15 +25,12 @@ from runner.plan.status import one_line, read_status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import TypeAlias
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Digest, Proof, Task
-    from runner.plan.status import StatusSpan
+    from runner.plan.status import SpansByTask, StatusSpan
     from runner.run.journal_writer import JournalWriter
-
-    Spans: TypeAlias = Mapping[str, StatusSpan]
 
 
 _LONGEST_REST, _TIMES_AS_LONG = 5.0, 10.0
@@ -104,8 +101,10 @@ def format_note(known: TaskState, there: str = "") -> str:
 def statuses_of(tasks: Iterable[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:
     """What the plan says of each task, by the journal."""
     planned = {task.id: task for task in tasks}
-    return {id_: (ledger.state.task(id_).status, note_in(planned, id_, ledger.state))
-            for id_ in planned}  # fmt: skip
+    each: dict[tuple[Status, str], tuple[Status, str]] = {}  # of many tasks one says the same
+    said = ((id_, (ledger.state.task(id_).status, note_in(planned, id_, ledger.state)))
+            for id_ in planned)  # fmt: skip
+    return {id_: each.setdefault(one, one) for id_, one in said}
 
 
 def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
@@ -126,8 +125,9 @@ def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
 
 def find_differing(tasks: Sequence[Task], ledger: JournalWriter) -> dict[str, tuple[Status, str]]:
     """The same of those tasks of which the plan says another status, or a DONE of other worth."""
-    said = statuses_of(tasks, ledger)
-    return {task.id: said[task.id] for task in tasks if says_other(task, *said[task.id])}
+    planned = {task.id: task for task in tasks}
+    return {id_: said for id_, said in statuses_of(tasks, ledger).items()
+            if says_other(planned[id_], *said)}  # fmt: skip
 
 
 def says_other(task: Task, status: Status, note: str) -> bool:
@@ -181,12 +181,16 @@ class StatusWriter:
     """Publishes what the journal says of each task into the plan."""
 
     def __init__(
-        self, path: Path, prefixes: tuple[str, ...], known: Mapping[bytes, Spans] | None = None
+        self,
+        path: Path,
+        prefixes: tuple[str, ...],
+        known: Mapping[bytes, SpansByTask] | None = None,
     ) -> None:
         """`known` says where the statuses stand in a text that was read before."""
         self._path = path
         self._prefixes = prefixes
-        self._known: dict[bytes, Spans] = dict(known or {})
+        # By digests: a text of a large plan is megabytes, and who asks has it.
+        self._known = {digest_of(text): spans for text, spans in (known or {}).items()}
         self._ours = next(iter(self._known), None)
         self._pending: dict[str, tuple[Status, str]] = {}
         self._share = TimeQuota(SHARE_OF_RUN_TIME)
@@ -197,7 +201,7 @@ class StatusWriter:
 
     def is_ours(self, text: bytes) -> bool:
         """Whether a text is the one that was read first, with nothing but our statuses in it."""
-        return text == self._ours
+        return digest_of(text) == self._ours
 
     def due(self, *, now: bool) -> bool:
         """Whether there is something to write, and the time it takes is worth it, or `now` is."""
@@ -226,7 +230,7 @@ class StatusWriter:
         What says the same already stays as a person wrote it (`DONE ✅`). A text that was seen
         before is not parsed again.
         """
-        spans = self._known.get(text)
+        spans = self._known.get(digest_of(text))
         if spans is None:
             spans = find_spans(text, self._prefixes)
         there = {
@@ -235,7 +239,7 @@ class StatusWriter:
             if id_ in spans and not _says(text, spans[id_], *said)
         }
         made = edit_statuses(text, there, spans)
-        self._known[made.data] = made.spans
+        self._known[digest_of(made.data)] = made.spans
         while len(self._known) > _REMEMBERED:
             # the first stays: it is what HEAD most likely holds, and is edited again at the end
             del self._known[next(islice(self._known, 1, None))]
@@ -246,14 +250,15 @@ class StatusWriter:
         for _ in range(TRIES):
             old = self._read()
             new = self.edit(old, self._pending)
+            digest = digest_of(new)
             if new == old:
-                return digest_of(old)
+                return digest
             mode = _mode(self._path)
             if effects.write_file(self._path, new, mode=mode, expected=old):
                 # Once a person has saved another text, what is written on top of it is not only
                 # ours any more.
-                self._ours = new if old == self._ours else self._ours
-                return digest_of(new)
+                self._ours = digest if self.is_ours(old) else self._ours
+                return digest
         raise RunnerError(
             f"{self._path.name} is being saved over and over by another program",
             where=str(self._path),
