@@ -106,7 +106,12 @@ def joined(parts):
 
 
 def test_good_tests_pass_strictly(yard):
-    assert strictly(yard, GOOD) == []
+    assert [one for one in strictly(yard, GOOD) if one[0] != "warning"] == []
+
+
+def without_aspects(found):
+    """What is said of functions as a whole."""
+    return [one for one in found if not one[1].startswith(("no test tells", "no test comes to"))]
 
 
 def test_a_test_that_notices_one_kind_of_many_is_warned_of(yard):
@@ -127,7 +132,7 @@ def test_it():
     assert -9 <= shop.distance(120, 340) <= 9
     assert -9 <= shop.distance(110, 120) <= 9
 """
-    (found,) = strictly(yard, tests, shop)
+    (found,) = without_aspects(strictly(yard, tests, shop))
     assert found[0] == "warning"
     assert found[1].startswith("tests notice little of what distance does")
 
@@ -164,7 +169,7 @@ def test_taxed():
         assert shop.taxed(1) == 3
 """
     shop = f"{DISCOUNT}\n\ndef taxed(price):\n    return price * 2 + 1\n"
-    (found,) = strictly(yard, tests, shop)
+    (found,) = without_aspects(strictly(yard, tests, shop))
     assert found == (
         "question",
         "no test was seen to run taxed: whether one notices what it does is not known",
@@ -639,5 +644,5 @@ def test_it():
 
 
 def test_what_is_handed_out_to_be_called_may_bear_any_name(yard):
-    told = strictly(yard, REMEMBERS, HANDED)
+    told = without_aspects(strictly(yard, REMEMBERS, HANDED))
     assert [one for one in told if "__get__" in one[1] and one[0] != "warning"] == []

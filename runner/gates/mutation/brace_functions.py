@@ -128,6 +128,26 @@ def _go_types(result: str) -> tuple[str, ...]:
     return () if named or "(" in result[1:-1] else tuple(parts)
 
 
+def go_results(mask: str, function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names, empty where they have none, and types of what a function of Go gives."""
+    heads = [one for one in _GO.finditer(mask) if one.start() < function.start]
+    if not heads:
+        return (), ()
+    result = mask[find_closing(mask, heads[-1].end()) + 1 : function.start].strip()
+    if not result or (result.startswith("(") and "(" in result[1:-1]) or "func" in result:
+        return (), ()
+    if not result.startswith("("):
+        return ("",), (result,)
+    parts = [part.split() for part in result[1:-1].split(",") if part.strip()]
+    if all(len(part) == 1 for part in parts):
+        return ("",) * len(parts), tuple(part[0] for part in parts)
+    types, last = [], ""
+    for part in reversed(parts):  # `low, high ID`: both are of the type behind them
+        last = " ".join(part[1:]) or last
+        types.append(last)
+    return tuple(part[0] for part in parts), tuple(reversed(types))
+
+
 def _of_rust(mask: str) -> Iterator[Function]:
     for match in _RUST.finditer(mask):
         last = find_closing(mask, match.end())

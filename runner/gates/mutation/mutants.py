@@ -36,6 +36,8 @@ class Mutant:
     text: bytes
     also: tuple[Mutant, ...] = ()
     """Changes of other files that belong to it."""
+    lines: tuple[int, ...] = ()
+    """Where it changes more than one: whoever ran any of these is asked."""
 
     def apply_to(self, content: bytes) -> bytes:
         """The file with the mutant in it; all other bytes stay as they are."""

@@ -29,13 +29,17 @@ stands in where a function has too few places of other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class SourceText:
+    """A file with its syntax tree."""
+
     path: str
     content: bytes
+    tree: ast.Module
     starts: tuple[int, ...]
     """The offset of each line; the syntax tree counts columns in bytes."""
 
     def at(self, line: int, column: int) -> int:
+        """The offset of a place."""
         return self.starts[line - 1] + column
 
 
@@ -47,23 +51,30 @@ def python_mutants(
     None of code that is not UTF-8, of what stands outside of functions, of docstrings, types,
     plain text and of what logs or prints.
     """
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    source = source_of(path, content)
+    if source is None:
         return ()
-    tree = python_tree(text)
-    if tree is None or text.startswith("\ufeff") or "\f" in text or "\r" in text:
-        return ()  # the tree's lines would not be those of the bytes
-    source = _Source(path, content, _starts(content))
     found: list[Mutant] = []
-    for name, function in _functions(tree.body, ""):
-        for statement in _statements(function.body):
+    for name, function in functions_of(source.tree.body, ""):
+        for statement in statements_of(function.body):
             lines = _lines(statement)
             if lines & own and lines & ran:
                 for edit in (*statements(statement), *expressions(statement)):
                     found += _make_mutant(edit, name, source, own)
     found.sort(key=lambda one: KINDS.index(one.kind))
     return tuple(found)
+
+
+def source_of(path: str, content: bytes) -> SourceText | None:
+    """A file with its tree; None where the tree's lines would not be those of the bytes."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    tree = python_tree(text)
+    if tree is None or text.startswith("\ufeff") or "\f" in text or "\r" in text:
+        return None
+    return SourceText(path, content, tree, _starts(content))
 
 
 def _starts(content: bytes) -> tuple[int, ...]:
@@ -73,7 +84,9 @@ def _starts(content: bytes) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _make_mutant(edit: Edit, name: str, source: _Source, own: frozenset[int]) -> Iterator[Mutant]:
+def _make_mutant(
+    edit: Edit, name: str, source: SourceText, own: frozenset[int]
+) -> Iterator[Mutant]:
     """The mutant of an edit, where it stands on an own line and what comes out is code."""
     if edit.node.lineno not in own:
         return
@@ -87,18 +100,18 @@ def _make_mutant(edit: Edit, name: str, source: _Source, own: frozenset[int]) ->
         yield mutant
 
 
-def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Function]]:
+def functions_of(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Function]]:
     """Every function whose behaviour a test could notice, by its dotted name."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name not in _SHOWING and not _is_only_typed(node):
                 yield prefix + node.name, node
-                yield from _functions(node.body, f"{prefix}{node.name}.")
+                yield from functions_of(node.body, f"{prefix}{node.name}.")
         elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{prefix}{node.name}.")
+            yield from functions_of(node.body, f"{prefix}{node.name}.")
         else:
             for inner in blocks_of(node):
-                yield from _functions(inner, prefix)
+                yield from functions_of(inner, prefix)
 
 
 def _is_only_typed(node: Function) -> bool:
@@ -106,7 +119,7 @@ def _is_only_typed(node: Function) -> bool:
     return any(name in _TYPING for name in names)
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def statements_of(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of one function, without those of functions and classes inside of it."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -114,7 +127,7 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if not _only_tells(node):
             yield node
         for inner in blocks_of(node):
-            yield from _statements(inner)
+            yield from statements_of(inner)
 
 
 def _only_tells(node: ast.stmt) -> bool:

@@ -111,13 +111,14 @@ class Executions:
             for line in range(first, last + 1)
         )
 
-    def tests(self, contract: str, path: str, line: int) -> tuple[str, ...] | None:
-        """The tests of a contract that ran a line; "" stands for what no single test did.
+    def tests(self, contract: str, mutant: Mutant) -> tuple[str, ...] | None:
+        """The tests of a contract that ran a mutant's lines; "" stands for what no single test did.
 
-        None where the contract did not run it.
+        None where the contract did not run any.
         """
-        rows = self.rows.get((contract, path), ())
-        return tuple(test for test, spans in rows if _among(line, spans)) or None
+        rows = self.rows.get((contract, mutant.path), ())
+        lines = mutant.lines or (mutant.line,)
+        return tuple(t for t, spans in rows if any(_among(one, spans) for one in lines)) or None
 
     def tests_of(self, path: str, lines: Iterable[int]) -> frozenset[str]:
         """The tests of any contract that ran one of these lines."""
@@ -146,6 +147,8 @@ class MutantRunner:
     worked: float = 0.0
     """Seconds of a processor that they took."""
     _began: float = field(default_factory=effects.monotonic)
+    _known: dict[Mutant, Ends] = field(default_factory=dict)
+    """A mutant is run once, whoever asks."""
 
     @property
     def used(self) -> float:
@@ -162,8 +165,17 @@ class MutantRunner:
         """Whether there is no time for another mutant, or nobody waits for it."""
         return self.left <= 0 or self.bench.cancelled.is_set()
 
+    def grant(self, seconds: float) -> None:
+        """Let what follows take so long from now on, whatever was used before."""
+        self.seconds = max(self.seconds, self.worked + seconds, self.used / _BUSIEST + seconds)
+
     def run(self, mutant: Mutant) -> Ends:
         """What the tests that ran its line say of a mutant, the quickest contract first."""
+        if mutant not in self._known:
+            self._known[mutant] = self._run(mutant)
+        return self._known[mutant]
+
+    def _run(self, mutant: Mutant) -> Ends:
         content = self.bench.after(mutant.path)
         if content is None:
             return Ends.NOT_MADE
@@ -183,11 +195,7 @@ class MutantRunner:
 
     def _contracts(self, mutant: Mutant) -> list[TestContract]:
         asked = self.executions.tests
-        ran = [
-            one
-            for one in self.bench.task.test_contracts
-            if asked(one.id, mutant.path, mutant.line) is not None
-        ]
+        ran = [one for one in self.bench.task.test_contracts if asked(one.id, mutant) is not None]
         return sorted(ran, key=lambda one: self._past_seconds(one.id))
 
     def _past_seconds(self, contract: str) -> float:
@@ -195,7 +203,7 @@ class MutantRunner:
 
     def _under(self, contract: TestContract, mutant: Mutant, content: bytes) -> Ends:
         """One contract on a mutant: first its tests that ran the line, where they can be named."""
-        tests = self.executions.tests(contract.id, mutant.path, mutant.line) or ()
+        tests = self.executions.tests(contract.id, mutant) or ()
         # One run where nothing could be named: both are the same words then.
         for words in dict.fromkeys((_test_selection(tests), _ENOUGH)):
             left = self.left

@@ -20,12 +20,17 @@ from runner.gates.mutation.unrun_functions import some_of, tell_unrun
 from runner.gates.mutation.weighing import Weighing, Weight
 from runner.gates.mutation.written_again import copies, own_functions
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Proof, Severity, Verdict, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from runner.gates.base import GateContext
+    from runner.gates.mutation import aspect_findings, aspect_run
+else:
+    aspect_findings = lazy_module("runner.gates.mutation.aspect_findings")
+    aspect_run = lazy_module("runner.gates.mutation.aspect_run")
 
 
 _LEAST_SECONDS, _SHARE, _MOST = 2.0, 0.2, 6
@@ -36,6 +41,8 @@ _STRICT_SECONDS, _STRICT_SHARE, _STRICT_MOST = 60.0, 2.0, 60
 _STRICT_LONGEST = 600.0
 """With `strict` a function that was not looked at could be one that nothing notices: so many runs
 for each of them, as far as this reaches."""
+_ASPECT_RUNS = 40
+"""Mutants of one function, aspect by aspect, for which `strict` takes the time."""
 _DOUBT = 2
 """Kinds that survive, while none is noticed, that are told although it was cut short."""
 _MOST_DEFAULTS = 2
@@ -88,6 +95,8 @@ def evaluate_mutants(check: Check, bench: GateContext, *, strict: bool) -> Prove
     )
     told += tuple(_tell_results(check, bench, looked, strict=strict))
     told += tuple(_tell_defaults(check, bench, looked, subjects, laboratory, strict=strict))
+    if strict and not looked.cut_short:
+        told += tuple(_aspects(check, bench, looked, laboratory, own))
     unsure = Severity.QUESTION if strict else Severity.WARNING
     told += tuple(find_planned(check.id, bench, executions, own, laboratory, unsure))
     asked = tuple(_asked(check, bench, looked, claims)) if strict else ()
@@ -105,6 +114,25 @@ def find_seconds(proofs: Sequence[Proof], functions: int, *, strict: bool) -> fl
     runs = _LEAST_RUNS * once * (functions if strict else 1)
     least = max(least, min(runs, _STRICT_LONGEST if strict else _MOST_SECONDS))
     return max(least, share * sum(one.seconds for one in proofs))
+
+
+def _aspects(
+    check: Check,
+    bench: GateContext,
+    looked: _Looked,
+    laboratory: MutantRunner,
+    own: Mapping[str, frozenset[int]],
+) -> Iterator[Finding]:
+    """What tests let pass of functions of which they notice something, aspect by aspect."""
+    once = min((one.seconds for one in bench.proofs if one.kind == "test"), default=0.0)
+    runs = _ASPECT_RUNS * once * max(len(looked.weights), 1)
+    laboratory.grant(min(max(_STRICT_SECONDS, runs), _STRICT_LONGEST))
+    silent = (*looked.of(Weight.NOTHING), *looked.of(Weight.REFUSALS))
+    told = {(one.path, one.name) for one, _ in silent}
+    tried = aspect_run.try_aspects(bench, laboratory.executions, own, laboratory, told)
+    for one in tried:
+        yield from aspect_findings.tell_aspects(check.id, one)
+    yield from aspect_findings.tell_left(check.id, tried)
 
 
 def _copied(

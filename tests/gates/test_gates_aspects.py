@@ -1,0 +1,245 @@
+"""With `strict` each change that every test lets pass is told, aspect by aspect."""
+
+import shutil
+
+import pytest
+from coverage_bench import Yard
+from test_gates_mutation_python import COLLECTED, noticed, of
+
+from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation.changed_values import WAYS, change, other
+from runner.gates.mutation.python_aspects import put_watches, ways_of
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """How much is tried must not hang on how busy this machine is."""
+    monkeypatch.setattr(survivors, "_STRICT_SECONDS", 600.0)
+    monkeypatch.setattr(run_mutants, "_LEAST_PATIENCE", 20.0)
+
+
+@pytest.fixture
+def yard(tmp_path):
+    return Yard(tmp_path)
+
+
+SHARES = """\
+def shares(names):
+    if not names:
+        raise ValueError("nobody")
+    found = []
+    for name in sorted(names):
+        found.append((name, 60 // len(names)))
+    return found
+"""
+HONEST = """\
+import pytest
+from shop import shares
+def test_two():
+    assert shares(["b", "a"]) == [("a", 30), ("b", 30)]
+def test_three():
+    assert shares(["c", "b", "a"]) == [("a", 20), ("b", 20), ("c", 20)]
+def test_nobody():
+    with pytest.raises(ValueError):
+        shares([])
+"""
+WEAK = {
+    "in another order": "assert set(shares(['b', 'a'])) == {('a', 30), ('b', 30)}",
+    "with another middle": (
+        "found = shares(['a', 'c', 'b'])\n"
+        "    assert (len(found), found[0], found[-1]) == (3, ('a', 20), ('c', 20))"
+    ),
+    "without its end": "assert shares(['b', 'a'])[0] == ('a', 30)",
+    "with only the first of `sorted(names)`": (
+        "assert shares(['a']) == [('a', 60)]\n    assert shares(['b']) == [('b', 60)]"
+    ),
+}
+ERRORS = {
+    "another error": "with pytest.raises(Exception):\n        shares([])",
+    "`not names` true": "assert shares(['c']) == [('c', 60)]",
+}
+
+
+def told(yard, tests, shop=SHARES):
+    head = "import pytest\nfrom shop import *\n"
+    yard.write("shop.py", shop).write("test_shop.py", f"{head}{tests}{COLLECTED}")
+    found = noticed(yard, mutation="strict")
+    return [(str(one.severity), one.message, one.detail) for one in found.findings]
+
+
+def test_tests_that_look_at_all_of_it_pass(yard):
+    assert told(yard, HONEST) == []
+
+
+@pytest.mark.parametrize("aspect", WEAK)
+def test_what_no_test_tells_of_a_result_is_a_question(yard, aspect):
+    rest = HONEST.replace("def test_two():\n    assert shares", "def two():\n    assert shares")
+    rest = rest.replace("def test_three():\n    assert shares", "def three():\n    assert shares")
+    found = told(yard, f"{rest}def test_it():\n    {WEAK[aspect]}\n")
+    assert [said for said, message, _ in found if aspect in message] == ["question"], found
+
+
+@pytest.mark.parametrize("aspect", ERRORS)
+def test_an_error_that_no_test_names_or_comes_to_is_a_question(yard, aspect):
+    rest = HONEST.partition("def test_nobody")[0]
+    found = told(yard, f"{rest}def test_it():\n    {ERRORS[aspect]}\n")
+    assert [said for said, message, _ in found if aspect in message] == ["question"], found
+
+
+def test_what_a_stand_in_is_asked_is_looked_at(yard):
+    shop = (
+        "import random\n\n\ndef pause(longest):\n    return random.uniform(longest / 2, longest)\n"
+    )
+    tests = """\
+from unittest import mock
+def test_it():
+    with mock.patch("random.uniform", return_value=3) as asked:
+        assert pause(4) == 3
+"""
+    found = told(yard, tests, shop)
+    assert any("given to `uniform`" in message + detail for _, message, detail in found), found
+    asks = tests + "    asked.assert_called_once_with(2, 4)\n"
+    assert told(yard, asks, shop) == []
+
+
+def test_changed_code_of_old_functions_is_warned_of_alone(yard):
+    before = SHARES.replace("sorted(names)", "names")
+    yard.write("shop.py", SHARES, before=before)
+    yard.write("test_shop.py", f"{HONEST}\n")
+    yard.before["shop.py"] = before.encode()
+    tests = "from shop import shares\ndef test_it():\n    assert len(shares(['a', 'b'])) == 2\n"
+    found = of_old(yard, tests, before)
+    assert {str(one.severity) for one in found} <= {"warning"}, found
+
+
+def of_old(yard, tests, before):
+    yard.write("shop.py", SHARES, before=before).write("test_shop.py", tests + COLLECTED)
+    found = noticed(yard, mutation="strict").findings
+    return [one for one in found if one.message.startswith("no test tells")]
+
+
+def test_by_default_nothing_of_it_is_asked(yard):
+    found = of(yard, f"from shop import *\ndef test_it():\n    {WEAK['without its end']}\n", SHARES)
+    assert not [one for one in found.findings if "no test tells" in one.message]
+
+
+VALUES = ([1, 2, 3], ("a", 1), "abc", b"abc", {"a": 1, "b": [2]}, {1, 2}, 5, 2.5, True, 0.0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_changed_value_keeps_its_type(value, way):
+    new = change(value, way)
+    assert type(new) is type(value)
+    assert new is value or new != value
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_every_plain_value_can_be_another_one(value):
+    assert other(value) != value
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), [], "", object(), len, int])
+def test_what_cannot_be_another_one_stays_itself(value):
+    assert all(change(value, way) is value for way in WAYS if (value, way) != ("", "longer"))
+
+
+def test_watched_code_does_what_it_did_and_keeps_its_lines():
+    code = (
+        b"def f(x):\n    if x and x > 2:\n        return (x\n                + 1)\n"
+        b'    return "\xc3\xa9" if x else [y for y in "ab" if y]\n'
+    )
+    lines = frozenset(range(1, 6))
+    file = put_watches("a.py", code, lines, lines, "/dev/null")
+    assert file.text.count(b"\n") == code.count(b"\n")
+    plain, probed = {}, {}
+    exec(code, plain)
+    exec(file.text, probed)
+    assert [probed["f"](x) for x in (0, 1, 5)] == [plain["f"](x) for x in (0, 1, 5)]
+    for way in ways_of("a.py", code, lines, lines, "/dev/null"):
+        compile(way.mutant.apply_to(code), "a.py", "exec")
+
+
+JS = """\
+export function shares(names) {
+  if (names.length === 0) {
+    throw new RangeError('nobody');
+  }
+  return [...names].sort().map((name) => [name, 60 / names.length]);
+}
+"""
+JS_HONEST = """\
+import test from 'node:test';
+import assert from 'node:assert';
+import { shares } from './shop.mjs';
+
+test('two', () => {
+  assert.deepStrictEqual(shares(['b', 'a']), [['a', 30], ['b', 30]]);
+});
+test('three', () => {
+  assert.deepStrictEqual(shares(['c', 'b', 'a']), [['a', 20], ['b', 20], ['c', 20]]);
+});
+test('nobody', () => {
+  assert.throws(() => shares([]), RangeError);
+});
+"""
+JS_WEAK = (
+    JS_HONEST.replace("shares(['b', 'a']), [", "shares(['b', 'a']).slice(0, 1), [")
+    .replace(", ['b', 30]]", "]")
+    .replace(
+        "shares(['c', 'b', 'a']), [['a', 20], ['b', 20], ['c', 20]]", "shares(['a']), [['a', 60]]"
+    )
+)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not here")
+@pytest.mark.parametrize(
+    ("tests", "asked"), [(JS_HONEST, False), (JS_WEAK, True)], ids=["honest", "weak"]
+)
+def test_javascript_is_asked_alike(yard, tests, asked):
+    yard.write("shop.mjs", JS).write("shop.test.mjs", tests)
+    found = noticed(yard, "node --test shop.test.mjs", mutation="strict").findings
+    assert any("no test tells shares" in one.message for one in found) is asked, found
+
+
+GO = """\
+package shop
+
+import "errors"
+
+func Pair(text string) (first, rest string, err error) {
+	if text == "" {
+		return "", "", errors.New("empty")
+	}
+	first, rest = text[:1], text[1:]
+	return
+}
+"""
+GO_TESTS = """\
+package shop
+
+import "testing"
+
+func TestPair(t *testing.T) {
+	first, rest, err := Pair("abc")
+	if first != "a" || WANTED || err != nil {
+		t.Errorf("%q %q %v", first, rest, err)
+	}
+}
+
+func TestPairOfNothing(t *testing.T) {
+	if first, rest, err := Pair(""); err == nil || err.Error() != "empty" || first+rest != "" {
+		t.Errorf("%q %q %v", first, rest, err)
+	}
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
+@pytest.mark.parametrize(("wanted", "asked"), [('rest != "bc"', False), ("len(rest) != 2", True)])
+def test_go_is_asked_alike(yard, wanted, asked):
+    yard.write("go.mod", "module shop\n\ngo 1.19\n").write("shop.go", GO)
+    yard.write("shop_test.go", GO_TESTS.replace("WANTED", wanted))
+    found = noticed(yard, "go test ./...", mutation="strict").findings
+    said = [one.message for one in found if one.message.startswith("no test tells")]
+    assert any("with another end" in one for one in said) is asked, found
