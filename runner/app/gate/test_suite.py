@@ -24,6 +24,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Level, Spec, Status, Task, TestContract
 from runner.plan.diagnostic import refusal
 from runner.plan.document import Plan, read_plan
+from runner.plan.status import StatusSpans
 from runner.repo.head import PLANS
 from runner.text.foreign_documents import parse_toml
 
@@ -71,7 +72,7 @@ class TestSuite:
 
     def as_plan(self) -> Plan:
         """What a person is asked to trust."""
-        return Plan(self.plan, "", self.command_tasks() or self.tasks, (), (), ())
+        return Plan(self.plan, "", self.command_tasks() or self.tasks, (), (), StatusSpans())
 
     def single_tasks(self) -> tuple[Task, ...]:
         """Without a plan: a task whose contracts run one file or package of tests each."""

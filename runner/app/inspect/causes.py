@@ -232,7 +232,7 @@ class Inquiry:
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
             lacks = self.lacks(task.id)
-            step = stale_step(task.id, nobody=bool(lacks) and lacks[1].startswith(NOBODY))
+            step = stale_step(task.id, nobody=lacks is not None and lacks[1].startswith(NOBODY))
             return Cause(task.id, text, details=tuple(details), next=step)
         if known.approved:
             details.append(f"approved: it is built anew on the change of {display(known.culprit)}")
