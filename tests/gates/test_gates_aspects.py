@@ -118,6 +118,16 @@ def of_old(yard, tests, before):
     return [one for one in found if one.message.startswith("no test tells")]
 
 
+@pytest.mark.parametrize(("becomes", "told"), [("most", False), ("most - 1", True), ("0", True)])
+def test_a_bound_that_a_value_is_held_at_gives_the_same_on_both_sides(becomes, told):
+    shop = (
+        f"def held(size, most):\n    if size > most:\n        size = {becomes}\n    return size\n"
+    )
+    lines = frozenset(range(1, 5))
+    ways = ways_of("shop.py", shop.encode(), lines, lines, "/dev/null")
+    assert any(way.aspect == "comparison" for way in ways) is told
+
+
 def test_by_default_nothing_of_it_is_asked(yard):
     found = of(yard, f"from shop import *\ndef test_it():\n    {WEAK['without its end']}\n", SHARES)
     assert not [one for one in found.findings if "no test tells" in one.message]

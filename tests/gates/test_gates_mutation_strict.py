@@ -106,7 +106,8 @@ def joined(parts):
 
 
 def test_good_tests_pass_strictly(yard):
-    assert [one for one in strictly(yard, GOOD) if one[0] != "warning"] == []
+    beyond = "\n\ndef test_just_beyond():\n    assert discounted(100, 52) == 50\n"
+    assert strictly(yard, GOOD + beyond) == []
 
 
 def without_aspects(found):

@@ -42,6 +42,8 @@ _ALIKE = regex(
     rb"(?:set|frozenset|list|tuple|reversed|abs)\(|int\((?:\w+\.)*(?:ceil|floor|round|len)\("
 )
 """Calls without which most results are equal."""
+_CLAMP = regex(rb"[ \t]*(?:el)?if (\S+) [<>]=? (\S+):\s*\1 = \2[ \t]*(?:#.*)?$")
+"""A value held at its bound, where it already is what it becomes."""
 _FOR_PEOPLE = frozenset({"help", "description", "metavar", "usage", "epilog", "doc", "stacklevel"})
 """What is given by these names is read by people."""
 _CHANGES = b"['give_changed'](("
@@ -336,10 +338,13 @@ def _other_texts(source: SourceText, name: str, node: ast.stmt) -> Iterator[Way]
 
 
 def _is_alike(content: bytes, one: Mutant) -> bool:
-    """Whether what comes out is most likely the same: a kind of list, a key that only is there."""
+    """Whether the same comes out, most likely: a kind of list, a bound that a value is held at."""
     old = content[one.start : one.end]
     if one.kind == "call":
         return bool(_ALIKE.match(old))
+    if one.kind == "comparison":
+        two_lines = b"\n".join(content.split(b"\n")[one.line - 1 : one.line + 1])
+        return bool(_CLAMP.match(two_lines))
     return one.kind == "constant" and old == b"True" and content[: one.start].endswith(b"] = ")
 
 
