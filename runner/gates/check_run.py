@@ -51,6 +51,7 @@ _CLOSING = 3
 """Lines of a closing summary."""
 EXPECTED = "failures are expected"
 """What is said of a test contract that must fail."""
+_NAME_TESTS = "have it name tests that are there, and begin them whatever comes before"
 _NO_TESTS = 5
 """How pytest, and unittest from Python 3.12 on, end where they find no test."""
 _OF_THE_TASK = "RUNNER_"
@@ -130,7 +131,13 @@ class CheckRun:
         if self.passed:
             return ()
         (plain,) = failures_of(self.check, self.ran, self.proof, self.bench)
-        return (replace(plain, message=self._message(plain), detail=self._detail(plain)),)
+        message = self._message(plain)
+        hint = _NAME_TESTS if message == self._none_ran else plain.hint
+        return (replace(plain, message=message, hint=hint, detail=self._detail(plain)),)
+
+    @property
+    def _none_ran(self) -> str:
+        return f"`{name_command(self.check)}` ran no test"
 
     def _message(self, plain: Finding) -> str:
         command = name_command(self.check)
@@ -144,7 +151,7 @@ class CheckRun:
             many = "a test" if count == 1 else f"{count} tests"
             return f"`{command}` ended with exit code 0 although {many} failed"
         if self.ran.passed or (self.ran_no_test and self.ran.exit == _NO_TESTS):
-            return f"`{command}` ran no test"
+            return self._none_ran
         return plain.message
 
     def _detail(self, plain: Finding) -> str:

@@ -369,6 +369,7 @@ def test_a_file_in_which_node_finds_no_test_is_no_test_that_passed(tmp_path):
     proof, (finding,) = proved(bench, "node --test e.test.mjs")
     assert (proof.verdict, proof.counts) == (Verdict.FAIL, (("passed", 0),))
     assert finding.message == "`node --test e.test.mjs` ran no test"
+    assert finding.hint.startswith("have it name tests that are there")
 
 
 def test_a_file_in_which_pytest_finds_no_test_is_called_so(tmp_path):
