@@ -1,15 +1,14 @@
 """A person's home and repository for every test that asks, whatever machine it runs on."""
 
-import gc
 import os
 import signal
 import sys
 import threading
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from measured_share import MeasuredShare, measured_once
 from plain_python import plain_python
 
 # The person and their repository, their terminal, and what was built once for many tests.
@@ -29,21 +28,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection():
-    """Read all tests without looking for garbage: nothing of them goes before the last test."""
-    gc.disable()
-    try:
-        with measured_once(os.environ.get("PYTEST_XDIST_WORKER", "gw0")):
-            return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems():
+def pytest_collection_modifyitems(items):
     _keep_hypothesis_from_reading_all()
+    _measure_a_share_of_many_cases(items)
 
 
 def _keep_hypothesis_from_reading_all():
@@ -57,6 +45,26 @@ def _keep_hypothesis_from_reading_all():
         providers._get_local_constants = lambda: providers._local_constants
 
 
+_FEW = 32
+"""Cases of one test that are all measured."""
+_BEHIND = 8
+"""Of those behind them, one in so many is."""
+
+
+def _measure_a_share_of_many_cases(items):
+    """Measure of a test with very many cases the first ones, and a share of the others.
+
+    They run the same lines, which take two to three times as long while they are measured. What is
+    told as covered is so; of the lines that are, one in about two thousand is not told.
+    """
+    cases = Counter()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        if cases[test] > _FEW and cases[test] % _BEHIND:
+            item.add_marker(pytest.mark.no_cover)
+
+
 def _stop_measuring():
     sys.settrace(None)
     threading.settrace(None)
@@ -66,27 +74,25 @@ def _stop_measuring():
 os.register_at_fork(after_in_child=_stop_measuring)
 
 
-_SHARE = MeasuredShare()
 _STARTS = "COVERAGE_PROCESS_CONFIG"
 """By which coverage measures what a test starts."""
-_STARTED = 16
+_SHARE = 16
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Measure of the tests a share, and what one in sixteen starts, always the same ones.
+    """Measure what one test in sixteen starts, always the same ones; each test itself is measured.
 
     A command that is measured costs twice its time, and commands are more than half of all.
     """
-    with _SHARE.of(item):
-        said = os.environ.get(_STARTS)
-        if said is None or zlib.crc32(item.nodeid.encode()) % _STARTED == 0:
-            return (yield)
-        del os.environ[_STARTS]
-        try:
-            return (yield)
-        finally:
-            os.environ[_STARTS] = said
+    said = os.environ.get(_STARTS)
+    if said is None or zlib.crc32(item.nodeid.encode()) % _SHARE == 0:
+        return (yield)
+    del os.environ[_STARTS]
+    try:
+        return (yield)
+    finally:
+        os.environ[_STARTS] = said
 
 
 @pytest.fixture
