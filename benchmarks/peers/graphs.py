@@ -7,6 +7,8 @@ output files.
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -31,38 +33,51 @@ def name(number: int) -> str:
     return f"t{number:06d}"
 
 
-def plan(tasks: int, status: str = "PENDING", *, apart: bool = False) -> str:
-    """A TASK-GRAPH.md of checks; `apart` gives each a command of its own, so that each runs."""
-    sections = (_section(one, status, apart=apart) for one in range(1, tasks + 1))
+def plan(
+    tasks: int,
+    status: str = "PENDING",
+    *,
+    apart: bool = False,
+    command: str = "true",
+    wide: bool = False,
+) -> str:
+    """A TASK-GRAPH.md of checks that run `command`.
+
+    `apart` gives each a command of its own, so that each runs; `wide` lets none wait for another.
+    """
+    sections = (
+        _section(one, status, f"{command} {one}" if apart else command, () if wide else needs(one))
+        for one in range(1, tasks + 1)
+    )
     return "\n".join(("# Benchmark\n", *sections))
 
 
-def _section(number: int, status: str, *, apart: bool) -> str:
-    wanted = ", ".join(f"TASK-{one:06d}" for one in needs(number)) or "none"
+def _section(number: int, status: str, command: str, needed: tuple[int, ...]) -> str:
+    wanted = ", ".join(f"TASK-{one:06d}" for one in needed) or "none"
     return (
         f"## TASK-{number:06d}: Check {number}\n\n"
         f"- Status: {status}\n"
         f"- Depends on: {wanted}\n"
-        f"- Test contracts:\n  - TC-{number:06d} (unit): `true{f' {number}' if apart else ''}`\n"
+        f"- Test contracts:\n  - TC-{number:06d} (unit): `{command}`\n"
     )
 
 
-def _makefile(tasks: int) -> Iterator[str]:
+def _makefile(tasks: int, touch: tuple[str, ...]) -> Iterator[str]:
     outs = " ".join(f"out/{name(one)}" for one in range(1, tasks + 1))
     yield f"all: {outs}\n"
     for one in range(1, tasks + 1):
         wanted = " ".join(f"out/{name(each)}" for each in needs(one))
-        yield f"out/{name(one)}: {wanted}\n\t@touch $@\n"
+        yield f"out/{name(one)}: {wanted}\n\t@{shlex.join(touch)} $@\n"
 
 
-def _ninja(tasks: int) -> Iterator[str]:
-    yield "rule touch\n  command = touch $out\n"
+def _ninja(tasks: int, touch: tuple[str, ...]) -> Iterator[str]:
+    yield f"rule touch\n  command = {shlex.join(touch)} $out\n"
     for one in range(1, tasks + 1):
         wanted = " ".join(f"out/{name(each)}" for each in needs(one))
         yield f"build out/{name(one)}: touch {wanted}\n"
 
 
-def _doit(tasks: int) -> Iterator[str]:
+def _doit(tasks: int, touch: tuple[str, ...]) -> Iterator[str]:
     yield "from pathlib import Path\n"
     yield "GRAPH = {\n"
     for one in range(1, tasks + 1):
@@ -70,17 +85,18 @@ def _doit(tasks: int) -> Iterator[str]:
     yield (
         "}\n\n\ndef task_t():\n    for name, wanted in GRAPH.items():\n"
         "        out = 'out/' + name\n"
-        "        yield {'name': name, 'actions': [['touch', out]], 'file_dep': wanted,\n"
+        f"        yield {{'name': name, 'actions': [[*{touch}, out]], 'file_dep': wanted,\n"
         "               'targets': [out], 'uptodate': [True]}\n"
     )
 
 
-def _taskfile(tasks: int) -> Iterator[str]:
+def _taskfile(tasks: int, touch: tuple[str, ...]) -> Iterator[str]:
     yield "version: '3'\nrun: once\nsilent: true\ntasks:\n  all:\n    deps:\n"
     for one in range(1, tasks + 1):
         yield f"      - {name(one)}\n"
     for one in range(1, tasks + 1):
-        yield f"  {name(one)}:\n    cmds: ['touch out/{name(one)}']\n"
+        command = shlex.join((*touch, f"out/{name(one)}"))
+        yield f"  {name(one)}:\n    cmds: [{json.dumps(command)}]\n"
         yield f"    generates: ['out/{name(one)}']\n"
         if needs(one):
             yield f"    deps: {[name(each) for each in needs(one)]}\n"
@@ -89,17 +105,17 @@ def _taskfile(tasks: int) -> Iterator[str]:
             yield "    sources: ['Taskfile.yml']\n"
 
 
-def _snakefile(tasks: int) -> Iterator[str]:
+def _snakefile(tasks: int, touch: tuple[str, ...]) -> Iterator[str]:
     outs = [f"out/{name(one)}" for one in range(1, tasks + 1)]
     yield f"rule all:\n    input: {outs}\n"
     for one in range(1, tasks + 1):
         wanted = [f"out/{name(each)}" for each in needs(one)]
         given = f"    input: {wanted}\n" if wanted else ""
         yield f"rule {name(one)}:\n{given}    output: 'out/{name(one)}'\n"
-        yield "    shell: 'touch {output}'\n"
+        yield f"    shell: {shlex.join(touch) + ' {output}'!r}\n"
 
 
-FILES: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
+FILES: dict[str, tuple[str, Callable[[int, tuple[str, ...]], Iterator[str]]]] = {
     "make": ("Makefile", _makefile),
     "ninja": ("build.ninja", _ninja),
     "doit": ("dodo.py", _doit),
@@ -108,9 +124,9 @@ FILES: dict[str, tuple[str, Callable[[int], Iterator[str]]]] = {
 }
 
 
-def write(tool: str, folder: Path, tasks: int) -> None:
-    """A new folder with the graph for one peer, nothing done yet."""
+def write(tool: str, folder: Path, tasks: int, touch: tuple[str, ...] = ("touch",)) -> None:
+    """A new folder with the graph for one peer, nothing done yet; `touch` with a path makes it."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "out").mkdir(parents=True)
     file, lines = FILES[tool]
-    (folder / file).write_text("".join(lines(tasks)))
+    (folder / file).write_text("".join(lines(tasks, touch)))

@@ -118,12 +118,12 @@ def landings(place: Place, sizes: Sequence[int], repeats: int) -> None:
     print("\n**A task that writes one file** (a run of 21 tasks less a run of one, by 20)\n")
     print("| files | what | a task | spread | processor | times ours |\n|---|---|---|---|---|---|")
     for files in sizes:
-        site = _repository(place, files)
+        site = repository(place, files)
         cases = {
-            "ours, sandbox none": lambda s=site: _landing(s, "none"),
-            "ours, sandbox auto": lambda s=site: _landing(s, "auto"),
-            "`git add` and `git commit`": lambda s=site: _porcelain(s),
-            "the same, `core.fsync=all`": lambda s=site: _porcelain(s, "-c", "core.fsync=all"),
+            "ours, sandbox none": lambda s=site: landing(s, "none"),
+            "ours, sandbox auto": lambda s=site: landing(s, "auto"),
+            "`git add` and `git commit`": lambda s=site: porcelain(s),
+            "the same, `core.fsync=all`": lambda s=site: porcelain(s, "-c", "core.fsync=all"),
         }
         found: dict[str, list[Timed]] = {what: [] for what in cases}
         for _ in range(repeats):
@@ -148,7 +148,7 @@ def _show_landings(files: int, found: dict[str, list[Timed]]) -> None:
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def _repository(place: Place, files: int) -> Site:
+def repository(place: Place, files: int) -> Site:
     """So many small files, a hundred a folder, in one commit."""
     folder = place.root / f"files-{files}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -165,7 +165,8 @@ def _repository(place: Place, files: int) -> Site:
     return site
 
 
-def _landing(site: Site, sandbox: str) -> Timed:
+def landing(site: Site, sandbox: str) -> Timed:
+    """One task, starting left out."""
     one, many = (_run(site, sandbox, tasks) for tasks in (1, LANDED + 1))
     return Timed((many.wall - one.wall) / LANDED, (many.cpu - one.cpu) / LANDED)
 
@@ -191,7 +192,9 @@ def _content(number: int) -> str:
     return f'"""Module {number}."""\n\n\ndef answer() -> int:\n    return {number}\n'
 
 
-def _porcelain(site: Site, *options: str) -> Timed:
+def porcelain(site: Site, *options: str) -> Timed:
+    """The same file by two commands of git."""
+
     def commit_each() -> None:
         for number in site.numbers(LANDED):
             path = f"src/m{number:03d}.py"

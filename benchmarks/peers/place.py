@@ -85,8 +85,8 @@ def _install_ours(root: Path) -> None:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, copy / name)
     lock = REPOSITORY / "requirements.lock"
-    _pip(root / "ours", "-c", str(lock), "--force-reinstall", "--no-deps", str(copy))
-    _pip(root / "ours", "-c", str(lock), str(copy))
+    pip(root / "ours", "-c", str(lock), "--force-reinstall", "--no-deps", str(copy))
+    pip(root / "ours", "-c", str(lock), str(copy))
     subprocess.run(
         [root / "ours" / "bin" / "python", "-m", "compileall", "-q", root / "ours" / "lib"],
         check=False,  # some packages ship templates that are no Python
@@ -98,10 +98,10 @@ def _install_peers(root: Path, *, snakemake: bool) -> None:
     folder = root / "peers"
     if not folder.exists():
         _venv(folder)
-        _pip(folder, *PEERS)
+        pip(folder, *PEERS)
     if snakemake and not (folder / "bin" / "snakemake").exists():
         try:
-            _pip(folder, "snakemake", bound=SNAKEMAKE_SECONDS)
+            pip(folder, "snakemake", bound=SNAKEMAKE_SECONDS)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
             print(f"(snakemake was not installed within {SNAKEMAKE_SECONDS} s: left out)")
 
@@ -110,7 +110,8 @@ def _venv(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
 
 
-def _pip(folder: Path, *what: str, bound: float = 600) -> None:
+def pip(folder: Path, *what: str, bound: float = 600) -> None:
+    """Install into the environment `folder`; raises CalledProcessError and TimeoutExpired."""
     environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     words = (folder / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check")

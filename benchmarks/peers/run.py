@@ -3,7 +3,7 @@
     python benchmarks/peers/run.py                      everything but the largest sizes
     python benchmarks/peers/run.py --quick              what `make bench` runs
     python benchmarks/peers/run.py --full               100,000 tasks and 50,000 files, too
-    python benchmarks/peers/run.py --only plans         tasks, plans, landings or journal
+    python benchmarks/peers/run.py --only plans         aims, tasks, plans, landings or journal
     python benchmarks/peers/run.py --place build/peers  keep the folder, and use it again
 
 The peers come from PyPI into a virtual environment that is thrown away; so does a copy of ours, as
@@ -18,18 +18,19 @@ import platform
 import tempfile
 from pathlib import Path
 
+import aims
 import inside
 import tasks
 from place import prepare
 
-CASES = ("tasks", "plans", "landings", "journal")
+CASES = ("aims", "tasks", "plans", "landings", "journal")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few repeats, no snakemake")
     parser.add_argument("--full", action="store_true", help="the largest sizes, too")
-    parser.add_argument("--only", choices=CASES, help="one of the four groups")
+    parser.add_argument("--only", choices=CASES, help="one of the five groups")
     parser.add_argument("--place", type=Path, help="a folder to keep and use again")
     given = parser.parse_args()
     chosen = (given.only,) if given.only else CASES
@@ -44,6 +45,8 @@ def measure(root: Path, chosen: tuple[str, ...], *, quick: bool, full: bool) -> 
     """The groups of cases that were chosen, one after the other."""
     place = prepare(root, snakemake="tasks" in chosen and not quick)
     print(f"{os.cpu_count()} cores, {platform.system()}, CPython {platform.python_version()}")
+    if "aims" in chosen:
+        aims.main(place, quick=quick, full=full)
     if "tasks" in chosen:
         tasks.main(place, quick=quick)
     if "plans" in chosen:

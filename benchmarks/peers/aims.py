@@ -1,0 +1,459 @@
+"""What the runner should cost, a row each: ours, what stands beside it in the same rounds, the aim.
+
+Seconds are of all processors, children included, also of those whose parent did not wait for them
+(bubblewrap's): this process adopts them. A row about waiting says "clock".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING
+
+import graphs
+import inside
+import tasks
+from clock import Case, Timed, said, side_by_side, timed
+from place import DAY, REPOSITORY, pip
+from tasks import Graph, adopt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from place import Place
+
+CHECKS = 1_000
+SLEEPS, SLEPT, AT_ONCE = 128, 2, 64
+BOUND = SLEEPS * SLEPT / AT_ONCE
+PROVEN = 5
+"""Tasks with tests whose time is divided; one more is in both runs."""
+FIRST_STATUS, ONE_TASK, WIDE, PACKAGES, MEGABYTES, MEMORY = 0.5, 0.35, 1.2, 34, 75, 200
+LANDING = {50: 2, 5_000: 1, 50_000: 0.5}
+"""Times git that a landing may take, by the files of the repository."""
+RUN = ("run", "--trust", "-q", "-j2")
+PLAIN = (*RUN, "--no-sandbox")
+BARE = ("bwrap", "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "--dev", "/dev")
+BARE_NAME, ENCLOSED, ABOVE_BARE = "bare `bwrap`", "ours, bubblewrap", 0.0015
+_CHILD_SUBREAPER = 36
+"""PR_SET_CHILD_SUBREAPER of prctl(2)."""
+PEAK = """
+import resource, sys
+from runner.cli import main
+code = main(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+sys.exit(0 if code in (0, 5) else code)
+"""
+"""A run of a part of the plan, which waits for the rest, is no failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One aim: what is measured, ours with its spread, what stands beside it, the bound."""
+
+    name: str
+    ours: str
+    beside: str
+    aim: str
+    met: bool
+
+    def __str__(self) -> str:
+        met = "yes" if self.met else "**no**"
+        return f"| {self.name} | {self.ours} | {self.beside} | {self.aim} | {met} |"
+
+
+def main(place: Place, *, quick: bool, full: bool) -> None:
+    """All rows; `quick` takes fewer rounds and sizes, `full` the largest, too."""
+    rounds = 3 if quick else 5
+    _adopt_orphans()
+    print("\n| measure | ours | beside it | aim | met |\n|---|---|---|---|---|", flush=True)
+    some = [
+        _no_ops(place, rounds, (1_000,) if quick else (1_000, 10_000)),
+        _first_status(place, rounds),
+        _checks(place, rounds),
+        _landings(place, rounds, (50, 5_000, *((50_000,) if full else ()))),
+        _proven(place, rounds),
+        _one_task(place, rounds),
+        _at_once(place, rounds),
+        _hundred_thousand(place, rounds) if full else (),
+        _installed(place),
+    ]
+    for rows in some:
+        for row in rows:
+            print(row, flush=True)
+    print(f"\n(load {os.getloadavg()[0]:.1f}, {rounds} rounds)")
+
+
+# --- numbers --------------------------------------------------------------------------
+
+
+def _adopt_orphans() -> None:
+    ctypes.CDLL(None).prctl(_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _in_turn(cases: Sequence[Case], rounds: int) -> dict[str, list[Timed]]:
+    """Each of the cases once a round, the orphans that it left counted."""
+
+    def with_orphans(act: Callable[[], object]) -> None:
+        act()
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    wrapped = [replace(case, act=partial(with_orphans, case.act)) for case in cases]
+    return side_by_side(wrapped, rounds)
+
+
+def _cpu(times: Sequence[Timed]) -> list[float]:
+    return [one.cpu for one in times]
+
+
+def _cell(values: Sequence[float]) -> str:
+    return f"{said(median(values))} ({said(min(values))} to {said(max(values))})"
+
+
+def _times(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """How often theirs goes into ours: the median over the rounds."""
+    return median(mine / other for mine, other in zip(ours, theirs, strict=True))
+
+
+def _against(found: Mapping[str, Sequence[Timed]], own: str, others: Sequence[str]) -> str:
+    """What stands beside `own`, each with its ratio."""
+    ours = _cpu(found[own])
+    return "; ".join(
+        f"{name} {said(median(_cpu(found[name])))}: {_times(ours, _cpu(found[name])):.2f} times"
+        for name in others
+        if name in found
+    )
+
+
+def _ahead(found: Mapping[str, Sequence[Timed]], own: str, bounds: Mapping[str, float]) -> bool:
+    """Is ours at most so many times each of these?"""
+    ours = _cpu(found[own])
+    return all(
+        _times(ours, _cpu(found[name])) <= bound for name, bound in bounds.items() if name in found
+    )
+
+
+def _new(place: Place, name: str, files: Mapping[str, str]) -> Path:
+    """A new repository of these files in one commit, and a runner that has never seen it."""
+    folder = place.root / name
+    shutil.rmtree(folder, ignore_errors=True)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "begin")):
+        place.call(("git", *words), folder)
+    place.forget()
+    return folder
+
+
+# --- nothing to do, and looking ---------------------------------------------------------
+
+
+def _no_ops(place: Place, rounds: int, sizes: Sequence[int]) -> Iterator[Row]:
+    for size in sizes:
+        graph = Graph(place, size, ("doit", "go-task"), DAY)
+        for tool in graph.tools:
+            graphs.write(tool, graph.folder(tool), size)
+            graph.peer(tool, tasks.RUN)
+        for how, build in (("built", _build), ("DONE by the plan's word", adopt)):
+            build(graph)
+            graph.runner("status")
+            found = _in_turn(
+                (
+                    Case("ours", lambda g=graph: g.runner(*PLAIN)),
+                    Case("`status`", lambda g=graph: g.runner("status")),
+                    *(Case(t, lambda t=t, g=graph: g.peer(t, tasks.RUN)) for t in graph.tools),
+                ),
+                rounds,
+            )
+            yield Row(
+                f"no-op run, {size:,} tasks, {how}",
+                _cell(_cpu(found["ours"])),
+                _against(found, "ours", ("`status`", *graph.tools)),
+                "≤ `status` + 5 %, ahead of doit and go-task",
+                _ahead(found, "ours", {"`status`": 1.05, "doit": 1, "go-task": 1}),
+            )
+
+
+def _build(graph: Graph) -> None:
+    graph.write_ours()
+    graph.runner(*PLAIN)
+
+
+def _first_status(place: Place, rounds: int) -> Iterator[Row]:
+    graph = Graph(place, 10_000, (), DAY)
+    adopt(graph)
+    graph.runner("status")
+    again = partial(graph.runner, "status")
+    found = _in_turn((Case("second", again), Case("first", again, place.forget)), rounds)
+    first = _cpu(found["first"])
+    yield Row(
+        "first `status` of 10,000 tasks",
+        _cell(first),
+        _against(found, "first", ("second",)),
+        "≤ 0.5 s and ≤ 2 times the second",
+        median(first) <= FIRST_STATUS and _ahead(found, "first", {"second": 2}),
+    )
+
+
+# --- checks -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A command that a check runs, and how a peer, which needs a file, makes it by the same."""
+
+    name: str
+    ours: str
+    peers: tuple[str, ...]
+
+
+WRITE = "import sys; open(sys.argv[1], 'w')"
+SCRIPT = '[ -z "$2" ] || : > "$2"\n'
+FORMS = (
+    Form("`true`", "true", ("touch",)),
+    Form("`sh check.sh`, which starts nothing", "sh check.sh", ("sh", "check.sh", "-")),
+    Form("`python3 -c pass`", "python3 -c pass", ("python3", "-c", WRITE)),
+)
+
+
+def _checks(place: Place, rounds: int) -> Iterator[Row]:
+    """Each form as one command of all checks, and as a command of its own for each."""
+    for form in FORMS:
+        for apart in (False, True):
+            found = _in_turn(tuple(_check_cases(place, form, apart=apart)), rounds)
+            others = tuple(name for name in found if name != "ours")
+            yield Row(
+                f"{CHECKS:,} checks {form.name}, {'each its own' if apart else 'the same'}",
+                _cell(_cpu(found["ours"])),
+                _against(found, "ours", others),
+                "≤ 2 times make, ahead of doit",
+                _ahead(found, "ours", {"make": 2, "doit": 1}),
+            )
+            if apart:
+                yield _above_bare(form, found)
+
+
+def _above_bare(form: Form, found: Mapping[str, Sequence[Timed]]) -> Row:
+    """What a check costs in bubblewrap more than bubblewrap alone does."""
+    walls = zip(_cpu(found[ENCLOSED]), _cpu(found[BARE_NAME]), strict=True)
+    above = [(ours - bare) / CHECKS for ours, bare in walls]
+    name = f"a check {form.name} above a bare `bwrap`"
+    return Row(name, _cell(above), "", "≤ 1.5 ms", median(above) <= ABOVE_BARE)
+
+
+def _check_cases(place: Place, form: Form, *, apart: bool) -> Iterator[Case]:
+    def begin(sandbox: str) -> None:
+        plan = graphs.plan(CHECKS, command=form.ours, apart=apart)
+        _new(place, f"checks-{sandbox}", {"TASK-GRAPH.md": plan, "check.sh": SCRIPT})
+
+    for name, sandbox in (("ours", "none"), (ENCLOSED, "auto")):
+        run = (place.runner, *RUN, "--sandbox", sandbox)
+        at = place.root / f"checks-{sandbox}"
+        yield Case(name, partial(place.call, run, at), partial(begin, sandbox))
+    for tool in ("make", "doit"):
+        folder = place.root / f"checks-{tool}"
+
+        def write(tool: str = tool, folder: Path = folder) -> None:
+            graphs.write(tool, folder, CHECKS, form.peers)
+            (folder / "check.sh").write_text(SCRIPT)
+
+        yield Case(tool, partial(place.call, tasks.RUN[tool], folder), write)
+    if apart:
+        floor = (*BARE, "/bin/sh", "-c", form.ours)
+        at = place.root / "checks-none"
+        yield Case(BARE_NAME, lambda: [place.call(floor, at) for _ in range(CHECKS)])
+
+
+# --- landings ---------------------------------------------------------------------------
+
+
+def _landings(place: Place, rounds: int, sizes: Sequence[int]) -> Iterator[Row]:
+    for files in sizes:
+        site = inside.repository(place, files)
+        found: dict[str, list[Timed]] = {"ours": [], "git": []}
+        for _ in range(rounds):
+            found["ours"].append(inside.landing(site, "none"))
+            found["git"].append(inside.porcelain(site, "-c", "core.fsync=all"))
+        bound = LANDING[files]
+        yield Row(
+            f"a task that writes a file and lands, {files:,} files",
+            _cell(_cpu(found["ours"])),
+            _against(found, "ours", ("git",)),
+            f"≤ {bound} times `git add` and `git commit`",
+            _ahead(found, "ours", {"git": bound}),
+        )
+
+
+def _proven(place: Place, rounds: int) -> Iterator[Row]:
+    """A module with its test, sandbox on, beside the same steps in one shell."""
+    found: dict[str, list[Timed]] = {"ours": [], "one shell": []}
+    for _ in range(rounds):
+        one, many = (_run_of(place, count) for count in (1, PROVEN + 1))
+        found["ours"].append(_share(one, many))
+        found["one shell"].append(_by_hand(place))
+    yield Row(
+        "a `.py` with a pytest contract, coverage, SAST, sandbox",
+        _cell(_cpu(found["ours"])),
+        _against(found, "ours", ("one shell",)),
+        "≤ 1.1 times py_compile, bandit, `coverage run -m pytest`, git in one shell",
+        _ahead(found, "ours", {"one shell": 1.1}),
+    )
+
+
+def _share(one: Timed, many: Timed) -> Timed:
+    return Timed((many.wall - one.wall) / PROVEN, (many.cpu - one.cpu) / PROVEN)
+
+
+def _run_of(place: Place, count: int) -> Timed:
+    plan = "\n".join(("# Benchmark\n", *(_section(place, one) for one in range(count))))
+    folder = _new(place, "proven", {"TASK-GRAPH.md": plan, "src/__init__.py": ""})
+    run = (place.runner, "run", "--trust", "-q", "-j1", "--review", "off", "--yes")
+    case = Case("run", partial(place.call, (*run, "--no-verify-at-end"), folder))
+    return _in_turn((case,), 1)["run"][0]
+
+
+def _section(place: Place, number: int) -> str:
+    blocks = "".join(
+        f"```python file={path}\n{text}```\n\n" for path, text in _sources(number).items()
+    )
+    paths = ", ".join(f"`{path}`" for path in _sources(number))
+    return (
+        f"## TASK-{number:03d}: Module {number}\n\n- Status: PENDING\n- Output files: {paths}\n"
+        f"- Test contracts:\n"
+        f"  - TC-{number:03d} (unit): `{place.python} -m pytest -q tests/test_m{number}.py`\n\n{blocks}"
+    )
+
+
+def _sources(number: int) -> dict[str, str]:
+    """A module and its test."""
+    return {
+        f"src/m{number}.py": (
+            f'"""Module {number}."""\n\n\ndef answer(by: int) -> int:\n'
+            f'    """{number} times so much."""\n    return {number} * by\n'
+        ),
+        f"tests/test_m{number}.py": (
+            f"from src.m{number} import answer\n\n\ndef test_answer() -> None:\n"
+            f"    assert answer(2) == {2 * number}\n    assert answer(3) == {3 * number}\n"
+        ),
+    }
+
+
+def _by_hand(place: Place) -> Timed:
+    folder = _new(place, "by-hand", {"src/__init__.py": ""})
+    lines, python = ["set -e"], place.python
+    for number in range(PROVEN):
+        for path, text in _sources(number).items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+        product, test = _sources(number)
+        lines += (
+            f"{python} -m py_compile {product} {test}",
+            f"{python} -m bandit -q {product}",
+            f"{python} -m coverage run -m pytest -q {test}",
+            f"{python} -m coverage report --include={product} --fail-under=70",
+            f"git -c core.fsync=all add {product} {test}",
+            f"git -c core.fsync=all commit -q -m {number}",
+        )
+    took = timed(lambda: place.call(("sh", "-c", "\n".join(lines)), folder))
+    return Timed(took.wall / PROVEN, took.cpu / PROVEN)
+
+
+def _one_task(place: Place, rounds: int) -> Iterator[Row]:
+    product, text = next(iter(_sources(1).items()))
+    plan = (
+        f"# Benchmark\n\n## TASK-1: One\n\n- Status: PENDING\n- Output files: `{product}`\n"
+        f"- Test contracts:\n  - TC-1 (unit): `grep -q answer {product}`\n\n"
+        f"```python file={product}\n{text}```\n"
+    )
+    begin = partial(_new, place, "one", {"TASK-GRAPH.md": plan})
+    run = (place.runner, "run", "--trust", "-q", "--review", "off", "--yes")
+    case = Case("ours", partial(place.call, run, place.root / "one"), begin)
+    found = _in_turn((case,), rounds)["ours"]
+    yield Row(
+        "a run of one task",
+        f"{_cell(_cpu(found))}; clock {_cell([one.wall for one in found])}",
+        "",
+        "≤ 0.35 s",
+        median(_cpu(found)) <= ONE_TASK,
+    )
+
+
+# --- many -------------------------------------------------------------------------------
+
+
+def _at_once(place: Place, rounds: int) -> Iterator[Row]:
+    plan = graphs.plan(SLEEPS, command=f"sleep {SLEPT} && true", apart=True, wide=True)
+    begin = partial(_new, place, "sleeping", {"TASK-GRAPH.md": plan})
+    run = (place.runner, "run", "--trust", "-q", "--no-sandbox", "-j", str(AT_ONCE))
+    case = Case("ours", partial(place.call, run, place.root / "sleeping"), begin)
+    walls = [one.wall for one in _in_turn((case,), rounds)["ours"]]
+    yield Row(
+        f"clock: `-j {AT_ONCE}`, {SLEEPS} of `sleep {SLEPT}`",
+        _cell(walls),
+        f"the bound {BOUND:.0f} s: {median(walls) / BOUND:.2f} times",
+        "≤ 1.2 times",
+        median(walls) <= WIDE * BOUND,
+    )
+
+
+def _hundred_thousand(place: Place, rounds: int) -> Iterator[Row]:
+    at = _new(place, "many", {"TASK-GRAPH.md": graphs.plan(100_000)})
+    some = [f"TASK-{one:06d}" for one in range(1, 201)]
+    peak = place.call((str(place.python), "-P", "-c", PEAK, *PLAIN, *some), at)
+    megabytes = int(peak.split()[-1]) / 1024
+    yield Row(
+        "100,000 tasks: memory of a run that builds 200",
+        f"{megabytes:.0f} MB",
+        "",
+        "≤ 200 MB",
+        megabytes <= MEMORY,
+    )
+    for words, before, bound in (
+        (("validate",), place.forget, 10),
+        (("status",), place.forget, 5),
+        (("status",), lambda: None, 2),
+    ):
+        case = Case("ours", partial(place.call, (place.runner, *words), at), before)
+        found = _cpu(_in_turn((case,), rounds)["ours"])
+        first = "first " if before is place.forget else "second "
+        yield Row(
+            f"100,000 tasks: {first}`{words[0]}`",
+            _cell(found),
+            "",
+            f"≤ {bound} s",
+            median(found) <= bound,
+        )
+
+
+def _installed(place: Place) -> Iterator[Row]:
+    home = place.root / "installed"
+    shutil.rmtree(home, ignore_errors=True)
+    subprocess.run((sys.executable, "-m", "venv", home), check=True)
+    (packages,) = (home / "lib").glob("python*/site-packages")
+    before, small = _size(packages)
+    lock = ("-c", str(REPOSITORY / "requirements.lock"))
+    took = timed(lambda: pip(home, "--no-compile", *lock, str(place.root / "source")))
+    after, large = _size(packages)
+    yield Row(
+        "install, beside pip and setuptools",
+        f"{after - before} packages, {large - small:.0f} MB, {took.wall:.0f} s",
+        "",
+        f"≤ {PACKAGES} packages, ≤ {MEGABYTES} MB",
+        after - before <= PACKAGES and large - small <= MEGABYTES,
+    )
+
+
+def _size(packages: Path) -> tuple[int, float]:
+    """How many packages are installed there, and their megabytes without byte code."""
+    files = (one for one in packages.rglob("*") if one.is_file() and one.suffix != ".pyc")
+    return len(list(packages.glob("*.dist-info"))), sum(one.stat().st_size for one in files) / 1e6
