@@ -4,7 +4,7 @@ A function that is given `now` and asks the clock beside it is right while the t
 one that the plan calls lazy and that does all of its work at once gives the same list; and where
 the plan speaks of letters of any script, tests in ASCII tell bytes from letters nowhere. An
 attribute that the plan gives a meaning and the code never names is one that a mock has all the
-same.
+same. How it is used has a module of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from runner.gates import function_heads
 from runner.gates.coverage.lines import own_lines
 from runner.gates.named_errors import definitions_in
+from runner.gates.planned_use import find_uses
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
@@ -77,6 +78,7 @@ def find_unlike(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_S
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
     own = own_lines(bench)
     yield from _without_attributes(plan, named, written)
+    yield from find_uses(bench, written)
     for path, content in sorted(written.items()):
         lines = own.get(path, frozenset())
         for head in function_heads.heads(path, content):

@@ -6,7 +6,7 @@ import pytest
 from coverage_bench import Yard
 from test_gates_mutation_python import COLLECTED, noticed, of
 
-from runner.gates.mutation import run_mutants, survivors
+from runner.gates.mutation import brace_aspects, run_mutants, survivors
 from runner.gates.mutation.changed_values import WAYS, change, other
 from runner.gates.mutation.python_aspects import put_watches, ways_of
 
@@ -210,6 +210,21 @@ def test_javascript_is_asked_alike(yard, tests, asked):
     yard.write("shop.mjs", JS).write("shop.test.mjs", tests)
     found = noticed(yard, "node --test shop.test.mjs", mutation="strict").findings
     assert any("no test tells shares" in one.message for one in found) is asked, found
+
+
+def test_what_a_template_holds_and_a_yes_or_no_is_given_are_not_changed():
+    code = """\
+const known = /^[a-z]+$/
+export function quoted(value) {
+  if (known.test(value)) return value;
+  const word = 'a';
+  return `"${value.replace(/["]/g, "'")}"${word}`;
+}
+"""
+    lines = frozenset(range(1, 7))
+    ways = list(brace_aspects.ways_of("a.mjs", code.encode(), lines, lines, "/dev/null", "js"))
+    assert [one.says for one in ways if one.aspect == "text"] == ["another text than `'a'`"]
+    assert not [one for one in ways if "known.test" in one.says and one.aspect == "argument"]
 
 
 GO = """\

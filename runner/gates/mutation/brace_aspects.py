@@ -39,14 +39,14 @@ _NO_CALLS = frozenset(
     | {"int", "int64", "int32", "uint", "uint64", "uint32", "uint16", "float64", "bool", "error"}
     | {"String", "Number", "Boolean", "Array.isArray", "Object.keys", "constructor", "require"}
 )
+_ASKS = (".test", ".includes", ".has", ".startsWith", ".endsWith")
+"""Calls that answer yes or no, for most other values the same."""
 _DEFINED = re.compile(r"\b(?:function\*?|func(?:\s*\([^)]*\))?)\s*\Z")
 _MODULE = re.compile(r"^[ \t]*(?:import\b(?!\s*[(.])|export\b)", re.MULTILINE)
 _PACKAGE = re.compile(r"^package[ \t]+\w+", re.MULTILINE)
 _TEXT = re.compile(r"\"(?:[^\"\\\n]|\\.)+\"|'(?:[^'\\\n]|\\.)+'")
 _BARE = re.compile(r"(?:\.\.\.|func\b|function\b|async\b|class\b|\w+\s*=>|\([^()]*\)\s*=>)")
-_SMALL = frozenset(
-    {"comparison", "constant", "arithmetic", "operand", "loop", "raise", "statement"}
-)
+_SMALL = {"comparison", "constant", "arithmetic", "operand", "loop", "raise", "statement"}
 _NAMED_ERROR = re.compile(r"(?:\w+\.)?Err[A-Z]\w*\Z")
 """An error that callers of Go compare with; of another one tests ask whether it is there."""
 _BOUND = re.compile(rb"[<>]=?[ \t(]*\Z")
@@ -63,6 +63,7 @@ class _Edit(NamedTuple):
 class _Code(NamedTuple):
     path: str
     text: str
+    literals: re.Pattern[str]
     mask: str
     language: str
     known: tuple[Function, ...]
@@ -132,11 +133,10 @@ def ways_of(
             key = f"{truth} {_shown(old)}"
             yield _way(code, out, "condition", told, name, [edit], key=key)
     yield from _other_arguments(code, out)
-    for match in _TEXT.finditer(code.text):
+    for match in code.literals.finditer(code.text):
         around = code.around(match.start())
-        blank = not code.mask[match.start() : match.end()].strip()
         line = code.text[code.text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        if around is None or not blank or not code.is_own(match.start()):
+        if around is None or not _TEXT.fullmatch(match[0]) or not code.is_own(match.start()):
             continue
         if re.search(
             r"//|\b(?:throw|import|require|panic|case)\b|\bfmt\.|\berrors\.|Error\(", line
@@ -160,7 +160,7 @@ def _read(path: str, content: bytes, own: frozenset[int], language: str) -> _Cod
     if literals is None or language == "rs":
         return None
     mask = mask_literals(text, literals)
-    return _Code(path, text, mask, language, functions(mask, language), own)
+    return _Code(path, text, literals, mask, language, functions(mask, language), own)
 
 
 def _shown(code: str) -> str:
@@ -323,7 +323,7 @@ def _other_arguments(code: _Code, out: str) -> Iterator[Way]:
     many: dict[str, int] = {}
     for match in _CALL.finditer(code.mask):
         around, name = code.around(match.start()), match["name"]
-        if around is None or name in _NO_CALLS or only_tells(name):
+        if around is None or name in _NO_CALLS or name.endswith(_ASKS) or only_tells(name):
             continue
         if not code.is_own(match.start()) or _DEFINED.search(code.mask, 0, match.start()):
             continue
