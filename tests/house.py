@@ -267,7 +267,7 @@ import json, os, sys, threading
 here, seen = sys.argv.pop(1), set()
 def look(frame, event, arg):
     name = frame.f_code.co_filename
-    if name.startswith(here) and frame.f_code.co_name != "<module>":
+    if name.startswith(here) and frame.f_code.co_flags & 1:  # CO_OPTIMIZED: no module, no class
         seen.add(name)
 threading.setprofile(look)
 sys.setprofile(look)
