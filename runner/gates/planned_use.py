@@ -57,7 +57,7 @@ _KIND = regex(
 )
 _LOOSE = regex(r"\bassert(?:\.default)?\.(?:equal|deepEqual)\(|[^=!<>]==[^=]")
 _STRICT = regex(
-    r"[sS]trict|===|!==|\btypeof\b|\binstanceof\b|\bNumber\.is|\bto(?:Be|Equal|MatchObject)\b|isNumber"
+    r"(?<!use )[sS]trict|===|!==|\btypeof\b|\binstanceof\b|\bNumber\.is|\bto(?:Be|Equal|MatchObject)\b|isNumber"
 )
 
 _CHANGES = frozenset(

@@ -117,6 +117,7 @@ test('it', () => assert.deepEqual(weigh('1'), { weight: 1 }))
     ("tests", "plan", "count"),
     [
         (LOOSE, NUMBER, 1),
+        ("'use strict'\n" + LOOSE, NUMBER, 1),
         (
             LOOSE.replace("deepEqual(weigh('1'), { weight: 1 })", "ok(weigh(1).weight == 1)"),
             NUMBER,
