@@ -57,7 +57,8 @@ _KIND = regex(
 )
 _LOOSE = regex(r"\bassert(?:\.default)?\.(?:equal|deepEqual)\(|[^=!<>]==[^=]")
 _STRICT = regex(
-    r"(?<!use )[sS]trict|===|!==|\btypeof\b|\binstanceof\b|\bNumber\.is|\bto(?:Be|Equal|MatchObject)\b|isNumber"
+    r"(?<!use )[sS]trict|===|!==|\btypeof\b|\binstanceof\b"
+    r"|\bNumber\.is|\bto(?:Be|Equal|MatchObject)\b|isNumber"
 )
 
 _CHANGES = frozenset(
