@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -26,7 +27,7 @@ from runner.secrets.entropy import (
 from runner.secrets.load_rules import all_shapes, redacting_shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from runner.secrets.load_rules import Shape
 
@@ -34,6 +35,8 @@ _MEMORY = 64 << 20
 """Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
 
 
+_SHORT = 256
+"""Bytes of a text of which it is quicker to ask which shapes begin by what stands in it."""
 _WORTH_GATES = 256 << 10
 """Bytes: compiling all gates takes as long as looking through so many for each shape's literals."""
 
@@ -56,6 +59,8 @@ class _Prepared:
     """Bytes that were looked through without gates."""
     gates: tuple[tuple[str, Regex], ...] | None = None
     """Compiled once much was looked through."""
+    by_begin: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    """By the first two bytes of a literal the rows that have such; by fewer where it has fewer."""
 
 
 _prepared: dict[int, _Prepared] = {}
@@ -114,14 +119,9 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
     """
     shapes = redacting_shapes() if to_redact else all_shapes()
     known = _prepared.get(id(shapes)) or _prepare(shapes)
-    gates = _find_gates(known, len(text))
-    open_gates = {gate for gate, regex in gates or () if regex.search(text)}
-    if gates is not None and not open_gates:
-        return
     lowered = text.lower()
-    for row in known.rows:
-        if gates is not None and row.gate not in open_gates:
-            continue
+    is_short = len(text) <= _SHORT and known.gates is None
+    for row in _find_near(known, text, lowered) if is_short else _find_open(known, text):
         haystack = lowered if row.shape.ignore_case else text
         for needle in row.needles:
             if needle in haystack:
@@ -129,12 +129,35 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[Place]:
                 break
 
 
+def _find_near(known: _Prepared, text: bytes, lowered: bytes) -> list[_Row]:
+    """The rows of which a literal may stand in a short text, by how it begins; in their order."""
+    pairs = {each[at : at + 2] for each in (text, lowered) for at in range(len(text))}
+    # A shape of a clone may name no literal: then it is looked for in every text.
+    begins = pairs.union((each[:1] for each in pairs), (b"",)) & known.by_begin.keys()
+    numbers = {number for begin in begins for number in known.by_begin[begin]}
+    return [known.rows[number] for number in sorted(numbers)]
+
+
+def _find_open(known: _Prepared, text: bytes) -> Iterable[_Row]:
+    """The rows whose gate finds something; all of them where gates are not worth it yet."""
+    gates = _find_gates(known, len(text))
+    if gates is None:
+        return known.rows
+    open_gates = {gate for gate, regex in gates if regex.search(text)}
+    return [row for row in known.rows if row.gate in open_gates] if open_gates else ()
+
+
 def _prepare(shapes: tuple[Shape, ...]) -> _Prepared:
     rows = tuple(
         _Row(shape, _gate_of(shape), tuple(needle.encode() for needle in shape.needles))
         for shape in shapes
     )
-    made = _prepared[id(shapes)] = _Prepared(shapes, rows)
+    begins: dict[bytes, dict[int, None]] = {}
+    for number, row in enumerate(rows):
+        for needle in row.needles:
+            begins.setdefault(needle[:2], {})[number] = None
+    by_begin = {begin: tuple(numbers) for begin, numbers in begins.items()}
+    made = _prepared[id(shapes)] = _Prepared(shapes, rows, by_begin=by_begin)
     return made
 
 

@@ -11,7 +11,7 @@ from secret_samples import samples
 
 from runner.secrets import patterns
 from runner.secrets.find import find
-from runner.secrets.load_rules import builtin_shapes
+from runner.secrets.load_rules import builtin_shapes, shape_of
 from runner.secrets.patterns import linear
 
 SAMPLES = list(samples())
@@ -95,18 +95,27 @@ def test_a_hint_never_hides_what_the_shape_would_find(name, key, around, near):
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("to_redact", [False, True])
-def test_gates_change_nothing_but_the_time(monkeypatch, to_redact):
+def test_how_it_is_looked_for_changes_nothing_but_the_time(monkeypatch, to_redact):
     texts = [context.format(row[1]) for row in SAMPLES for context in ("{}", *CONTEXTS)]
     texts += [row[2].format(row[place]) for row in SAMPLES for place in (1, 3)]
 
-    def found(worth):
+    def found(*, worth, short):
         monkeypatch.setattr(patterns, "_WORTH_GATES", worth)
+        monkeypatch.setattr(patterns, "_SHORT", short)
         monkeypatch.setattr(patterns, "_prepared", {})
         return [list(patterns.places(text.encode(), to_redact=to_redact)) for text in texts]
 
-    without, behind = found(1 << 60), found(-1)
+    without = found(worth=1 << 60, short=0)
     assert sum(map(len, without)) > len(SAMPLES)
-    assert without == behind
+    assert without == found(worth=-1, short=0)  # behind gates
+    assert without == found(worth=1 << 60, short=1 << 20)  # by how literals begin
+
+
+def test_a_shape_of_a_clone_without_a_literal_is_found_in_a_short_text(monkeypatch):
+    every = (*SHAPES, shape_of({"name": "own", "regex": "q[0-9]{3}z"}))
+    monkeypatch.setattr(patterns, "all_shapes", lambda: every)
+    assert "own" in {place.shape.name for place in patterns.places(b"run q123z")}
+    assert not list(patterns.places(b"run q12z"))
 
 
 def test_a_process_that_looks_through_little_compiles_no_gate():
