@@ -81,7 +81,7 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self.crew.permitter = self._ask
+        self.crew.permitter, self.crew.noted = self._ask, self._hear
         self._hours = Timers(self.crew, self.settlement)
         self._hours.begin(self.run_until)
         with self.ledger.gather():

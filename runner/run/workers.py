@@ -159,6 +159,8 @@ class WorkerPool:
         # Not a Queue: a signal's handler puts into this one, perhaps while the same thread is about
         # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
+        self.noted: Callable[[Happened], object] = self._inbox.put
+        """Told in the coordinator's thread what happens to checks of its lane; else it is news."""
         self._make_site = make_site
         self._sites: dict[int, WorkerContext] = {}
         self._free = list(range(1 if inline else slots))[::-1]
@@ -234,7 +236,7 @@ class WorkerPool:
 
     def _note(self, task: str, number: int, event: Happening) -> None:
         """The same, of something for the journal."""
-        self._inbox.put(Happened(task, number, event))
+        self.noted(Happened(task, number, event))
 
     def _put(self, message: Message) -> None:
         """Called from any thread: something for the coordinator to hear."""

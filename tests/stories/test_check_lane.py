@@ -168,6 +168,14 @@ def test_an_attempt_is_on_disk_before_its_command_starts(workplace, taken, monke
     assert begun == [True] * 3
 
 
+def test_what_starts_is_in_the_journal_before_its_command_begins(workplace, taken):
+    journal = workplace.root / "artifacts/build/journal.jsonl"
+    line = f"grep -q 'gate.started.*TASK-002' {journal}"
+    workplace.plan(*checks(line, fields=["Budget: 1 attempts"]))
+    assert workplace.run("--no-sandbox").code == 0
+    assert taken == ["TASK-002"]
+
+
 def test_a_quick_check_is_told_of_by_nothing_that_a_thread_did(workplace, taken):
     workplace.plan(*checks("true 2", "echo said"))
     assert workplace.run("--no-sandbox").code == 0
