@@ -87,8 +87,8 @@ def _vocabulary() -> dict[str, object]:
 
 
 _CODEC = Codec(Shape.SPARSE, _vocabulary)
-to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Plain JSON values as text."""
+to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+"""Plain JSON values as text; what nouns are made of holds itself nowhere."""
 
 
 # --- reading --------------------------------------------------------------------------

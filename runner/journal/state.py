@@ -103,6 +103,10 @@ class RunState(NamedTuple):
 
     def after(self, record: Record) -> RunState:
         """The state with one more record."""
+        kind = type(record.event)
+        if kind not in TASK_FOLDS and kind not in Folding.FOLDS:
+            newest = record.seq > self.seq  # what another process wrote may come late
+            return self._replace(seq=record.seq, last_id=record.id) if newest else self
         folding = Folding(self)
         folding.take(record)
         return folding.finish()

@@ -80,7 +80,12 @@ class Codec:
     def table(self, noun: object) -> dict[str, Any]:
         """All fields of a noun by name, defaults too; what is within it has the codec's shape."""
         kind: Any = type(noun)
-        return {name: self.to_json(getattr(noun, name)) for name in names_of(kind) or ()}
+        names = names_of(kind) or ()
+        values = noun if isinstance(noun, tuple) else (getattr(noun, name) for name in names)
+        return {
+            name: value if type(value) in _AS_IT_IS else self.to_json(value)
+            for name, value in zip(names, values, strict=True)
+        }
 
     def _make_writer(self, kind: Any) -> Write:
         names = names_of(kind)
@@ -113,7 +118,7 @@ class Codec:
 
         def sparse(noun: Any, blobs: list[bytes] | None) -> object:
             return {
-                name: self.to_json(value, blobs)
+                name: value if type(value) in _AS_IT_IS else self.to_json(value, blobs)
                 for name, value in zip(names, values(noun), strict=False)
                 if name not in defaults or value != defaults[name]
             }
