@@ -329,7 +329,8 @@ def evaluate_run(
         proof = replace(proof, verdict=Verdict.FAIL)
     elif not counts and proof.verdict is Verdict.PASS and only_looks(check, bench.after):
         proof = replace(proof, by=ProvenBy.STATIC)
-    text = 0 if told or failed or not ran.passed else _count_failed(dict(_read(ran)))
+    untold = bool(ran.passed and ran.tail) and not (told or failed)
+    text = _count_failed(dict(_read(ran))) if untold else 0
     return CheckRun(
         *(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed),
         told=told,

@@ -235,8 +235,9 @@ class Course:
         self._tell_lines(self._output.fresh(whole=True))
         ran = _ran(self._output, began, ended, code, left + report.left_behind)
         spent = report.processor if spent is None else spent
-        ran = replace(ran, queued=self._queued)
-        return ran if spent is None else replace(ran, processor=spent)
+        return replace(
+            ran, queued=self._queued, processor=ran.processor if spent is None else spent
+        )
 
     def _bury(self, ended: Ended) -> int:
         """End what outlived the first process; how many there were.

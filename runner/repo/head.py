@@ -157,7 +157,7 @@ def read_waiting(head: Head) -> tuple[str, str]:
     """What the landings that wait stand on, and the last of them; empty where there are none."""
     # refs of one work tree are in no packed-refs
     base = _read(f"{head.git_dir}/{WAITING_BASE}")
-    return base, _read(f"{head.git_dir}/{WAITING_TIP}")
+    return base, _read(f"{head.git_dir}/{WAITING_TIP}") if base else ""
 
 
 def find_head(root: Path, folders: Folders | None = None) -> Head:

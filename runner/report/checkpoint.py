@@ -374,7 +374,8 @@ class CheckpointDocument:
 
     def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
         """The cross-task state: what held changes break; None where no tests of others ran."""
-        held = [id_ for id_, known in self._statuses.items() if known is Status.BLOCKED]
+        blocked = self._statuses.items() if self._counts[Status.BLOCKED] else ()
+        held = [id_ for id_, known in blocked if known is Status.BLOCKED]
         said = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
         ran = [failing for failing in said if failing is not None]
         return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None

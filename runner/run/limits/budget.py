@@ -45,6 +45,9 @@ class Limits:
     tool_calls: int | None = None
 
 
+_NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What was used."""
@@ -99,6 +102,8 @@ def allowance(*both: tuple[Limits, Spent], names: Sequence[str] = ()) -> Allowan
 
     `names` are what the settings of each of them begin with; empty for the task's own.
     """
+    if all(limits == _NO_LIMITS for limits, _ in both):
+        return Allowance()
     return Allowance(
         settings=tuple(_settings(both, names)),
         tokens=_whole(_least(limits.tokens, spent.usage.tokens) for limits, spent in both),

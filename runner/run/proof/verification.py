@@ -189,8 +189,9 @@ def _says_all(one: Subject, settings: Settings) -> bool:
     """Whether the proof that is kept holds what these settings ask for beside."""
     if any(proof.note.startswith(UNREAD) for proof in one.known.proofs):
         return False
-    asked = any(check.kind == _MUTATION for _, check in _checks(one.task, settings))
-    if settings.mutation != "strict" or not asked:
+    if settings.mutation != "strict":
+        return True
+    if not any(check.kind == _MUTATION for _, check in _checks(one.task, settings)):
         return True
     return any(
         proof.kind == _MUTATION and proof.verdict is Verdict.PASS and not proof.note
