@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import sys
 from dataclasses import FrozenInstanceError, field, replace
 
 import pytest
@@ -138,3 +139,71 @@ def test_every_noun_of_the_house_is_made_with_the_parameters_the_library_gives_i
             if repr(b.default) != "<factory>"
         ]
         assert all(a is b or a == b for a, b in defaults), kind
+
+
+# --- fields that share a slot -----------------------------------------------------------
+
+
+def pair_with_seldom(*, frozen):
+    def make(decorate):
+        class Noun:
+            __seldom__ = ("note", "number", "flag")
+
+            name: str
+            note: str = ""
+            many: tuple[int, ...] = ()
+            number: float | None = None
+            flag: bool = False
+
+            def __post_init__(self):
+                if self.note == "say":
+                    object.__setattr__(self, "note", "said")
+                    object.__setattr__(self, "many", (1,))
+
+        return decorate(frozen=frozen, slots=True)(Noun)
+
+    return make(dataclass), make(dataclasses.dataclass)
+
+
+SELDOM_ACTS = {
+    "repr": lambda kind: [repr(kind("a")), repr(kind("a", "x", (2,), 3.5, flag=True))],
+    "fields": lambda kind: dataclasses.asdict(kind("note", note="number", number=0)),
+    "changed while made": lambda kind: dataclasses.astuple(kind("a", note="say", number=7)),
+    "equal": lambda kind: (kind("a") == kind("a", ""), kind("a", flag=True) == kind("a")),
+    "hash": lambda kind: hash(kind("a", number=2)),
+    "its type is kept": lambda kind: (kind("a", flag=0).flag is False, kind("a", flag=0).flag),
+    "replace": lambda kind: [repr(replace(kind("a", "b"), note="")), replace(kind("a"), flag=1)],
+    "copies": lambda kind: [
+        repr(again(kind("a", "x", number=one)))
+        for again in (copy.copy, copy.deepcopy)
+        for one in (None, 0, 2)
+    ],
+    "set": lambda kind: setattr(kind("a"), "note", 5),
+    "deleted": lambda kind: delattr(kind("a"), "number"),
+    "match": lambda kind: kind.__match_args__,
+    "parameters": lambda kind: [
+        (name, one.kind) for name, one in inspect.signature(kind("a").__init__).parameters.items()
+    ],
+}
+
+
+@pytest.mark.parametrize("act", SELDOM_ACTS, ids=str)
+def test_fields_that_share_a_slot_behave_as_those_of_the_standard_library(act):
+    ours, theirs = pair_with_seldom(frozen=True)
+    for _ in "12":  # before and behind the writing of its methods
+        got = outcome(lambda: SELDOM_ACTS[act](ours))
+        wanted = outcome(lambda: SELDOM_ACTS[act](theirs))
+        assert repr(got) == repr(wanted)
+
+
+def test_a_field_that_shares_a_slot_can_be_set_where_nothing_is_frozen():
+    ours, _ = pair_with_seldom(frozen=False)
+    noun = ours("a", flag=True)
+    noun.number, noun.flag = 3.0, False
+    assert dataclasses.astuple(noun) == ("a", "", (), 3.0, False)
+
+
+def test_an_object_whose_seldom_fields_say_nothing_is_small():
+    ours, theirs = pair_with_seldom(frozen=True)
+    assert sys.getsizeof(ours("a")) == sys.getsizeof(theirs("a")) - 2 * 8
+    assert ours("a", "x").__rest__[0] is ours("b", "y").__rest__[0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from runner.lazy_dataclass import dataclass
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
@@ -166,9 +165,19 @@ class LiteralPath(str):
         return LiteralPath(str.removeprefix(self, prefix))
 
 
+_NO_BUDGET = Budget()
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One task of the plan, as its section says it."""
+
+    __seldom__: ClassVar = (
+        *("note", "inputs", "changes_tests", "gates", "coverage", "implementer", "red_first"),
+        *("uses", "network", "timeout", "keywords", "stack", "patterns", "requires", "budget"),
+        *("review", "blocks", "changes", "no_proof", "priority", "source", "model"),
+        *("no_contracts", "literal"),
+    )
 
     id: str
     title: str
@@ -201,7 +210,7 @@ class Task:
     stack: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = _NO_BUDGET
     review: ReviewMode | None = None
     prose: str = ""
     blocks: tuple[Block, ...] = ()

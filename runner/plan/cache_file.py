@@ -266,7 +266,6 @@ def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) 
     for name in _PLACED:
         if name in values:
             values[name] = _move(values[name], first)
-    values.setdefault("budget", usual_values(Task)["budget"])
     return Task(
         id=sys.intern(light.id),
         title=light.title,

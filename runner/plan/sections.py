@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Budget, Severity, Status, Task
+from runner.model import Severity, Status, Task
 from runner.plan import digest, field_names, proofs, schema
 from runner.plan.body import Body, read_body
 from runner.plan.diagnostic import Problem
@@ -29,8 +29,6 @@ else:
     near_misses = lazy_module("runner.plan.near_misses")
     edit_spans = lazy_module("runner.plan.edit_spans")
     lost_tasks = lazy_module("runner.plan.lost_tasks")
-
-_NO_BUDGET = Budget()
 
 
 class Written(NamedTuple):
@@ -333,7 +331,6 @@ def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, 
     """A task of what its section says; `values` are the typed ones by key."""
     status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
     others = {key: value for key, value in values.items() if key != "status" and value is not None}
-    others.setdefault("budget", _NO_BUDGET)
     if needs := cast("tuple[str, ...]", others.get("depends_on")):
         others["depends_on"] = tuple(map(sys.intern, needs))
     return Task(
