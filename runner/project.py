@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
-    from runner.process import base, environments, tools
+    from runner.process import base, environments, platform, tools
     from runner.repo import read
     from runner.repo.head import Folders, Head
     from runner.run import older_text
@@ -45,6 +45,7 @@ else:
     environments = lazy_module("runner.process.environments")
     graph = lazy_module("runner.plan.graph")
     older_text = lazy_module("runner.run.older_text")
+    platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
     safe_io = lazy_module("runner.writes.safe_io")
@@ -58,6 +59,9 @@ DECISIONS = f"{BUILD}/DECISIONS.md"
 CHANGES = f"{BUILD}/CHANGES.md"
 IGNORE = f"{BUILD}/.gitignore"
 PATTERNS = "PATTERN_INDEX.md"
+
+_LARGE = 1_000_000
+"""Bytes of a plan from which on its copies are worth being given back at once."""
 
 
 _ORIGIN = regex(
@@ -174,7 +178,10 @@ class Project:
     def plan_bytes(self) -> bytes:
         """The plan's file as it is now."""
         try:
-            return (self.root / self.plan_path).read_bytes()
+            path = self.root / self.plan_path
+            if path.stat().st_size > _LARGE:
+                platform.give_back_large_memory()
+            return path.read_bytes()
         except OSError as error:
             raise RunnerError(
                 f"the plan cannot be read: {error.strerror}", where=self.plan_path

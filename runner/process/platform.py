@@ -19,13 +19,18 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Callable
     from pathlib import Path
     from types import ModuleType
+else:
+    ctypes = lazy_module("ctypes")
 
+_M_MMAP_THRESHOLD, _LARGE = -3, 256 * 1024
 _PR_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOUNTED = 4
@@ -213,13 +218,22 @@ def _read(path: str) -> bytes:
     return said
 
 
+@lru_cache(maxsize=1)
+def give_back_large_memory() -> bool:
+    """Give what takes 256 KB and more back to the system once it is free; whether that is done."""
+    # glibc begins so, and once such a piece was freed it keeps the next of that size for itself
+    # (mallopt(3), M_MMAP_THRESHOLD): of a plan's text, copied for an edit, much would stay.
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE) == 1)
+    except (AttributeError, OSError, TypeError):  # another C library; none to be asked (Windows)
+        return False
+
+
 # --- what can be done with one --------------------------------------------------------
 
 
 def adopt_orphans() -> bool:
     """Become the parent of orphaned descendants; whether this system lets us."""
-    import ctypes
-
     try:
         # prctl(2) is Linux's: elsewhere the C library has no such name, which is what
         # AttributeError says.
