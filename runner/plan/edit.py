@@ -53,8 +53,10 @@ def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> SpansByTask:
     return spans_of(read_plan(data, "TASK-GRAPH.md", prefixes=prefixes))
 
 
-def spans_of(plan: Plan) -> SpansByTask:
-    """The same of a plan that is read."""
+def spans_of(plan: Plan, places: Mapping[str, int] | None = None) -> SpansByTask:
+    """The same of a plan that is read; `places`: where each of its tasks stands in it."""
+    if places is not None and len(places) == len(plan.spans) and plan.spans.is_sorted:
+        return SpansByTask(places, plan.spans)
     return SpansByTask.of(
         (task.id, span) for task, span in zip(plan.tasks, plan.spans, strict=True)
     )

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
@@ -55,8 +55,9 @@ class TaskGraph:
     """
 
     def __init__(self, needs: Mapping[str, tuple[str, ...]]) -> None:
-        self._needs = needs
-        self._place = {task_id: place for place, task_id in enumerate(needs)}
+        self.places = {task_id: place for place, task_id in enumerate(needs)}
+        """Where each task stands in the plan: one map for all who count by it."""
+        self._needs = tuple(needs.values())
 
     @classmethod
     def of(cls, tasks: Iterable[Task]) -> TaskGraph:
@@ -70,7 +71,7 @@ class TaskGraph:
         return cls(needs)
 
     def __contains__(self, task_id: object) -> bool:
-        return task_id in self._needs
+        return task_id in self.places
 
     def __len__(self) -> int:
         return len(self._needs)
@@ -78,19 +79,20 @@ class TaskGraph:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """All ids, in the order of the plan."""
-        return tuple(self._needs)
+        return tuple(self.places)
 
     def dependencies(self, task_id: str) -> tuple[str, ...]:
         """The tasks that this one needs directly."""
-        return self._needs[task_id]
+        return self._needs[self.places[task_id]]
 
     def dependents(self, task_id: str) -> tuple[str, ...]:
         """The tasks that need this one directly."""
-        return tuple(map(self.ids.__getitem__, self._needed_by.at(self._place[task_id])))
+        return tuple(map(self.ids.__getitem__, self.needed_by.at(self.places[task_id])))
 
     @cached_property
-    def _needed_by(self) -> Dependents:
-        return Dependents(self._needs.values(), self._place)
+    def needed_by(self) -> Dependents:
+        """The same of all, by their places."""
+        return Dependents(self._needs, self.places)
 
     # --- answers that look further ----------------------------------------------------
 
@@ -100,13 +102,13 @@ class TaskGraph:
         Raises RunnerError when tasks depend on each other in a circle.
         """
         self._refuse_cycles()
-        return tuple(nx.lexicographical_topological_sort(self._graph, key=self._place.__getitem__))
+        return tuple(nx.lexicographical_topological_sort(self._graph, key=self.places.__getitem__))
 
     def batches(self) -> tuple[tuple[str, ...], ...]:
         """Tasks in rounds: each round needs only what the rounds before it made."""
         self._refuse_cycles()
         rounds = nx.topological_generations(self._graph)
-        return tuple(tuple(sorted(each, key=self._place.__getitem__)) for each in rounds)
+        return tuple(tuple(sorted(each, key=self.places.__getitem__)) for each in rounds)
 
     def ancestors(self, task_id: str) -> tuple[str, ...]:
         """All that this task needs, directly or not, in the order of the plan."""
@@ -120,10 +122,10 @@ class TaskGraph:
         """One circle of each knot of tasks: every task needs the next, the last one the first."""
         found: list[tuple[str, ...]] = []
         for knot in nx.strongly_connected_components(self._graph):
-            first = min(knot, key=self._place.__getitem__)
-            if len(knot) > 1 or first in self._needs[first]:
+            first = min(knot, key=self.places.__getitem__)
+            if len(knot) > 1 or first in self._needs[self.places[first]]:
                 found.append(self._circle(first, knot))
-        return tuple(sorted(found, key=lambda circle: self._place[circle[0]]))
+        return tuple(sorted(found, key=lambda circle: self.places[circle[0]]))
 
     def _circle(self, first: str, knot: set[str]) -> tuple[str, ...]:
         """A shortest way from `first` back to itself, along what tasks need."""
@@ -132,7 +134,7 @@ class TaskGraph:
         while first not in came_from:
             wave: list[str] = []
             for task_id in front:
-                for need in self._needs[task_id]:
+                for need in self._needs[self.places[task_id]]:
                     if need in knot and need not in came_from:
                         came_from[need] = task_id
                         wave.append(need)
@@ -159,7 +161,7 @@ class TaskGraph:
         """The heaviest chain of all; the earlier task of the plan where chains weigh the same."""
         remaining = self.longest_remaining(weights, default)
         path: list[str] = []
-        choices: tuple[str, ...] = tuple(self._needs)
+        choices = self.ids
         while choices:
             path.append(max(choices, key=remaining.__getitem__))
             choices = self.dependents(path[-1])
@@ -170,15 +172,15 @@ class TaskGraph:
     @cached_property
     def _graph(self) -> nx.DiGraph[str]:
         graph: nx.DiGraph[str] = nx.DiGraph()
-        names = dict.fromkeys(self._needs, _NOTHING)
         # As networkx's own views do: three tables for each of a hundred thousand tasks would be
         # 70 MB beside what is known here anyhow, and nobody ever adds to this graph.
-        graph._node, graph._pred = names, _Neighbours(self._needs, self._needs.__getitem__)  # type: ignore[attr-defined]  # noqa: SLF001
-        graph._adj = _Neighbours(self._needs, self.dependents)  # type: ignore[attr-defined]  # noqa: SLF001
+        graph._node = _Table(self.places, lambda _name: _NOTHING)  # type: ignore[attr-defined]  # noqa: SLF001
+        graph._pred = _Table(self.places, lambda name: _beside(self.dependencies(name)))  # type: ignore[attr-defined]  # noqa: SLF001
+        graph._adj = _Table(self.places, lambda name: _beside(self.dependents(name)))  # type: ignore[attr-defined]  # noqa: SLF001
         return graph
 
     def _sort(self, ids: Iterable[object]) -> tuple[str, ...]:
-        return tuple(sorted(cast("Iterable[str]", ids), key=self._place.__getitem__))
+        return tuple(sorted(cast("Iterable[str]", ids), key=self.places.__getitem__))
 
     def _refuse_cycles(self) -> None:
         if nx.is_directed_acyclic_graph(self._graph):
@@ -195,16 +197,23 @@ _NOTHING: dict[str, object] = {}
 """What networkx keeps of a node or an edge beside its name."""
 
 
-class _Neighbours(Mapping[str, dict[str, dict[str, object]]]):
-    """The tasks beside each task, in the shape of networkx's tables, made when they are asked."""
+def _beside(names: Iterable[str]) -> dict[str, dict[str, object]]:
+    return dict.fromkeys(names, _NOTHING)
 
-    def __init__(self, names: Collection[str], beside: Callable[[str], Sequence[str]]) -> None:
-        self._names, self._beside = names, beside
 
-    def __getitem__(self, name: str) -> dict[str, dict[str, object]]:
+class _Table(Mapping[str, Any]):
+    """What networkx asks of each task, in the shape of its tables, made when it is asked."""
+
+    def __init__(self, names: Collection[str], said: Callable[[str], object]) -> None:
+        self._names, self._said = names, said
+
+    def __getitem__(self, name: str) -> object:
         if name not in self._names:
             raise KeyError(name)
-        return dict.fromkeys(self._beside(name), _NOTHING)
+        return self._said(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
+    from runner.plan.graph import TaskGraph
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.status_writer import StatusWriter
@@ -62,6 +63,7 @@ class Engine:
     head: Callable[[], str]
     at_home: Callable[[], bool] = lambda: True
     """Whether the branch that the run began on is checked out: else the plan there is not ours."""
+    graph: TaskGraph | None = None
     cutting_off: EarlyCutoff | None = None
     """What lets go tasks that are STALE through others alone."""
     edited: Callable[[Task], str] = lambda _task: ""
@@ -92,6 +94,7 @@ class Engine:
                     {id_: self.ledger.state.task(id_).status for id_ in self.tasks},
                     selected=self.selected,
                     weight=self.weight,
+                    graph=self.graph,
                 )
                 self._loop()
             except (KeyboardInterrupt, RunnerError):

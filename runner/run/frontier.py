@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
-from runner.plan.graph import Dependents
+from runner.plan.graph import TaskGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from runner.journal.state import RunState
     from runner.model import Task
-    from runner.plan.graph import TaskGraph
     from runner.run.resource_locks import ResourceLocks
 
 
@@ -38,13 +37,15 @@ class Frontier:
         *,
         selected: Collection[str],
         weight: Mapping[str, float],
+        graph: TaskGraph | None = None,
     ) -> None:
+        """`graph`: that of these tasks, where it is there already."""
+        graph = graph or TaskGraph.of(tasks.values())
         self._tasks = tasks
-        self._ids = tuple(tasks)
-        self._place = {id_: place for place, id_ in enumerate(tasks)}
+        self._ids, self._place = graph.ids, graph.places
         self._weight = weight
         self._selected = frozenset(selected)
-        self._dependents = Dependents([task.depends_on for task in tasks.values()], self._place)
+        self._dependents = graph.needed_by
         done = {id_ for id_, status in statuses.items() if status is Status.DONE}
         self._done = bytearray(id_ in done for id_ in tasks)
         """By place whether a task is DONE, and so counted among nobody's needs any more."""
@@ -217,7 +218,8 @@ def _play(
     jobs: int,
 ) -> list[tuple[float, str]]:
     """Starts as (time, task), on a clock that only this simulation knows; claims are given back."""
-    frontier = Frontier(tasks, statuses, selected=selected, weight=graph.longest_remaining(seconds))
+    weight = graph.longest_remaining(seconds)
+    frontier = Frontier(tasks, statuses, selected=selected, weight=weight, graph=graph)
     ending: list[tuple[float, int, str]] = []
     starts: list[tuple[float, str]] = []
     begun: set[str] = set()

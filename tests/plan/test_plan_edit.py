@@ -15,7 +15,8 @@ from plan_documents import EXAMPLES, documents
 from runner.errors import RunnerError
 from runner.model import Status
 from runner.plan.document import read_plan
-from runner.plan.edit import add_quote, edit_statuses, find_spans, set_statuses
+from runner.plan.edit import add_quote, edit_statuses, find_spans, set_statuses, spans_of
+from runner.plan.graph import TaskGraph
 from runner.plan.source import line_end_of
 from runner.plan.status import one_line
 
@@ -228,3 +229,18 @@ def test_of_two_tasks_with_one_id_the_first_is_edited():
     edited = edit_statuses(data, {"TASK-001": (Status.STALE, "")}, find_spans(data))
     assert edited.data == data.replace(b"DONE", b"STALE", 1)
     assert find_spans(edited.data) == edited.spans
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["each once", "one twice"])
+def test_places_of_a_graph_serve_for_the_spans_only_where_each_id_stands_once(twice):
+    more = "\n## TASK-002: Again\n\n- Status: DONE\n" if twice else ""
+    text = f"## TASK-001: One\n\n## TASK-002: Two\n\n- Status: DONE\n{more}\n## TASK-003: Three\n"
+    plan = read_plan(text.encode(), "TASK-GRAPH.md")
+    places = TaskGraph.of(plan.tasks).places
+    shared, own = spans_of(plan, places), spans_of(plan)
+    assert dict(shared) == dict(own)
+    said = {"TASK-003": (Status.DONE, ""), "TASK-001": (Status.BLOCKED, "no key")}
+    made = [edit_statuses(text.encode(), said, spans) for spans in (shared, own)]
+    assert made[0].data == made[1].data
+    assert dict(made[0].spans) == dict(made[1].spans)
+    assert dict(shared) == dict(own)  # an edit moves its own, not those that it was given

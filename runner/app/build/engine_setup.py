@@ -248,6 +248,7 @@ class _Building:
             scans=session.scans,
             head=lambda: session.head().commit or "",
             at_home=lambda: session.head().ref == session.branch.ref,
+            graph=self.reading.graph,
             cutting_off=cutting_off,
             edited=self._describe_edit,
             fail_fast=self.options.fail_fast,
@@ -394,6 +395,6 @@ class _Building:
     @cached_property
     def board(self) -> StatusWriter:
         """What writes statuses into the plan; it knows where they stand in the text just read."""
-        project, known = self.session.project, {self.reading.data: spans_of(self.reading.plan)}
-        path = project.root / project.plan_path
-        return StatusWriter(path, project.settings.id_prefixes, known)
+        project, reading = self.session.project, self.reading
+        known = {reading.data: spans_of(reading.plan, reading.graph.places)}
+        return StatusWriter(project.root / project.plan_path, project.settings.id_prefixes, known)
