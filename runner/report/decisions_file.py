@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ from runner import effects
 from runner.journal.events import DecisionMade
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
+from runner.repo.head import find_git
 from runner.report.status_line import NOT_APPLICABLE
 from runner.text.display import display_markdown
+from runner.text.ignore_rules import ignore_rules
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -166,9 +169,22 @@ def _entries(text: str) -> list[tuple[int, str]]:
     ]
 
 
+def find_run_files(paths: Iterable[str]) -> tuple[str, ...]:
+    """Of paths those that are files of a run, which the folder's .gitignore leaves out."""
+    inside = [path for path in paths if path.startswith(f"{BUILD}/")]
+    if not inside:
+        return ()
+    is_ours = ignore_rules(_IGNORED.splitlines())
+    return tuple(path for path in inside if is_ours(path.removeprefix(f"{BUILD}/")))
+
+
 @dataclass(frozen=True, slots=True)
 class IgnoreDocument:
-    """`artifacts/build/.gitignore`: keeps the files of a run out of commits."""
+    """`artifacts/build/.gitignore`: keeps the files of a run out of commits.
+
+    A branch from before its first commit has none: there `git add -A` would take the journal along,
+    and the next switch of branches take it away. So git's own folder says the same for all of them.
+    """
 
     root: Path
     path: str = f"{BUILD}/.gitignore"
@@ -180,6 +196,29 @@ class IgnoreDocument:
         if not file.exists():
             effects.make_folder(file.parent)
             effects.write_file(file, _IGNORED.encode(), expected=b"")
+        folders = find_git(self.root)
+        if folders is not None:
+            # One that is not ours to write leaves it at the folder's own file.
+            with suppress(OSError):
+                self._exclude(folders.common / "info" / "exclude")
+
+    def _exclude(self, exclude: Path) -> None:
+        """Add what `.gitignore` has of ours, for all plans of the clone (gitrepository-layout(5)).
+
+        A line that a person took out of it is left out; a link of theirs is left as it is.
+        """
+        ours = [line for line in _IGNORED.splitlines() if line[0] in "/.*"]
+        kept = (self.root / self.path).read_text("utf-8", "replace").split("\n")
+        before = exclude.read_bytes() if exclude.exists() else b""
+        there = before.decode("utf-8", "replace").split("\n")
+        rules = [f"**/{BUILD}/{line.lstrip('/')}" for line in ours if line in kept]
+        missing = [rule for rule in rules if rule not in there]
+        if missing and not exclude.is_symlink():
+            effects.make_folder(exclude.parent)
+            gap = b"\n" if before and not before.endswith(b"\n") else b""
+            lines = "\n".join((_IGNORED.splitlines()[0], *missing, ""))
+            content, mode = before + gap + lines.encode(), effects.mode_of(exclude)
+            effects.write_file(exclude, content, mode=mode, expected=before)
 
     def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
         """Ours as we made it; a person's changes to it are theirs to commit."""

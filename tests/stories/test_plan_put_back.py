@@ -283,3 +283,59 @@ def test_a_text_that_takes_work_back_asks_for_no_other_try_either(workplace, stu
     assert "older text" in workplace.run().err
     assert len(workplace.happened("attempt.started", "TASK-002")) == tried
     assert workplace.landings == ids(1)
+
+
+@pytest.mark.parametrize("folder", [".", "packages/a [x]", "café"])
+@pytest.mark.parametrize("tidy", [("add", "-A"), ("stash", "-u", "-q"), ("clean", "-fdq")])
+def test_the_journal_stays_on_branches_from_before_it_was_ignored(workplace, folder, tidy):
+    """What a branch holds, or what is cleaned there, is gone with the switch to another."""
+    task = a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["grep a a.txt"])
+    workplace.write({".git/info/exclude": "*.mine"})
+    workplace.commit({f"{folder}/TASK-GRAPH.md": task})
+    assert workplace.run(here=folder).code == 0
+    assert not workplace.dirt
+    journal = workplace.root / folder / "artifacts/build/journal.jsonl"
+    told = journal.read_bytes()
+    workplace.git("switch", "-q", "-c", "colleague", "HEAD~2")
+    workplace.write({"a.mine": "", "theirs.txt": "", "app/run.lock": ""})
+    workplace.git(*tidy)
+    workplace.git("commit", "-q", "--allow-empty", "-m", "theirs")
+    assert workplace.has("a.mine")
+    workplace.git("switch", "-q", "main")
+    workplace.git("merge", "-q", "--no-edit", "colleague")
+    assert workplace.has("app/run.lock") is (tidy[0] == "add")
+    assert journal.read_bytes() == told
+    assert workplace.run(here=folder).code == 0
+    assert journal.read_bytes().count(b'"attempt.started"') == 1
+
+
+def test_what_a_person_took_out_of_the_ignored_files_is_theirs_on_every_branch(workplace):
+    workplace.write({"artifacts/build/.gitignore": "/journal.jsonl\n*.lock\n"})
+    workplace.plan(*chain(1))
+    assert workplace.run().code == 0
+    assert workplace.run().code == 0
+    said = workplace.read(".git/info/exclude").splitlines()
+    ours = [line for line in said if "artifacts/build" in line]
+    assert ours == ["**/artifacts/build/journal.jsonl", "**/artifacts/build/*.lock"]
+
+
+@pytest.mark.parametrize("files", [["run.lock"], ["run.lock", "journal.jsonl", "WRITE_LOG.jsonl"]])
+def test_files_of_a_run_that_somebody_committed_are_nobodys_changes(workplace, files):
+    """They differ with every run: to commit them would never be enough."""
+    workplace.plan(*chain(1))
+    assert workplace.run().code == 0
+    paths = [f"artifacts/build/{file}" for file in files]
+    workplace.git("add", "-f", *paths)
+    workplace.plan(*chain(2))
+    workplace.git("commit", "-q", "--allow-empty", "-am", "all of it")
+    said = workplace.run()
+    assert (said.code, workplace.landings) == (0, ids(2)), said.said
+    hint = next(line for line in said.err.splitlines() if "git rm" in line)
+    assert all(path in hint for path in paths)
+    workplace.git("rm", *hint.partition("git rm ")[2].partition(",")[0].split())
+    workplace.git("commit", "-q", "-m", "as the hint says")
+    again = workplace.run()
+    assert (again.code, "git rm" in again.err) == (0, False), again.said
+    workplace.plan(*chain(3))
+    workplace.write({"f1.txt": "mine\n"})
+    assert "uncommitted changes" in workplace.run().err

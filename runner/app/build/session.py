@@ -136,7 +136,8 @@ class Session:
         return build_branch.confirm(self.lease, self.ledger, say) if self.lease else frozenset()
 
     def _listen(self) -> None:
-        crash_cleanup.sweep(self.project.root, self.own_documents)
+        exclude = self.repository.folders.common / "info" / "exclude"
+        crash_cleanup.sweep(self.project.root, (*self.own_documents, str(exclude)))
         self.ignore.write()
         self.checkpoint.know(self.by_id, self.ledger.state)
         self.reports.know(self.by_id, self.ledger.state)

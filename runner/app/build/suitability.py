@@ -19,7 +19,9 @@ from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
 from runner.process.sandbox import explain_opening, landlock_gaps
+from runner.repo.git import text
 from runner.repo.windows_drives import require_no_windows_drive
+from runner.report.decisions_file import BUILD, find_run_files
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -58,14 +60,28 @@ def require_suitable(
             f"a {facts.ongoing} is in progress",
             hint=f"finish it (git {facts.ongoing} --continue) or give it up (--abort)",
         )
-    dirty = [file.path for file in facts.dirty if file.path not in own]
+    changed = [file.path for file in facts.dirty if file.path not in own]
+    committed = find_run_files(changed)
+    dirty = [path for path in changed if path not in committed]
     if dirty and not allow_dirty:
         raise RunnerError(
             "there are uncommitted changes",
             detail=_format_paths(dirty),
             hint="commit them, or --allow-dirty to build on HEAD without them",
         )
-    return tuple(_notices(facts, repository, own, dirty))
+    notices = _notices(facts, repository, own, dirty)
+    return (*notices, *([_warn_of_run_files(repository, committed)] if committed else []))
+
+
+def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:
+    """Of files of a run that git has: a switch of branches would put older ones in their place."""
+    out = repository.git.run("ls-files", "-z", "--", repository.prefix.whole(BUILD))
+    tracked = find_run_files(map(repository.prefix.inside, text(out).split("\0")))
+    parts = {"/".join(path.split("/")[:3]) for path in tracked or changed}
+    return (
+        "files of a run are this clone's alone, and git would put older ones in their place: "
+        f"git rm -r -q --cached {' '.join(sorted(parts))}, then commit"
+    )
 
 
 def _notices(
