@@ -499,3 +499,26 @@ def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypa
     assert ended.err.count("TASK-001: DONE by a person's word and unproven") == 1
     said = workplace.runner("evidence", "TASK-002").out
     assert "it was built on TASK-001, unproven: a person's word" in said
+
+
+def test_a_milestone_says_what_it_rests_on_in_the_same_words_everywhere(workplace):
+    """What a person set DONE is unproven from the start, and so is what rests on it."""
+    workplace.plan(
+        a_task("TASK-001", status="DONE"),
+        a_task("TASK-002", blocks={"b.py": "B = 1\n"}),
+        a_task("TASK-003", fields=["Type: milestone"], needs=["TASK-001"]),
+        a_task("TASK-004", fields=["Type: milestone"], needs=["TASK-003"]),
+        a_task("TASK-005", fields=["Type: milestone"], needs=["TASK-002", "TASK-001"]),
+    )
+    workplace.run("--only", "TASK-002")
+    assert workplace.runner("waive", "TASK-002", "--reason", "a toy").code == 0
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    rests = {"TASK-003": "TASK-001", "TASK-004": "TASK-003", "TASK-005": "TASK-001"}
+    checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
+    for id_, need in rests.items():
+        words = f"unproven: {need} is unproven"
+        assert workplace.status_line(id_) == f"- Status: DONE — {words}"
+        assert grades(workplace)[id_] == ("unproven", None, f"{need} is unproven")
+        assert any(id_ in line and words in line for line in ended.err.splitlines()), ended.err
+        assert f"Task {id_[-1]}: Work — DONE — {words}" in checkpoint
