@@ -522,3 +522,52 @@ def test_a_milestone_says_what_it_rests_on_in_the_same_words_everywhere(workplac
         assert grades(workplace)[id_] == ("unproven", None, f"{need} is unproven")
         assert any(id_ in line and words in line for line in ended.err.splitlines()), ended.err
         assert f"Task {id_[-1]}: Work — DONE — {words}" in checkpoint
+
+
+@pytest.mark.parametrize("ask", [("verify", "TASK-001"), ("verify", "--all"), ("ship", "--trust")])
+def test_what_a_person_set_done_is_proven_by_whoever_runs_its_proof(workplace, ask):
+    workplace.commit(TESTED)
+    workplace.plan(
+        a_task("TASK-001", status="DONE", outputs=["m.py", "test_m.py"], tests=[UNITTEST]),
+        a_task("TASK-002", status="DONE", fields=["Type: milestone"], needs=["TASK-001"]),
+        a_task("TASK-003", blocks={"c.md": "Words.\n"}),
+    )
+    assert workplace.run("--only", "TASK-003").code == 0
+    assert grades(workplace)["TASK-001"] == ("unproven", None, "a person's word")
+    ended = workplace.runner(*ask)
+    assert ended.code == 0, ended.said
+    assert grades(workplace)["TASK-002"][:2] == ("proven", "tests")
+    assert grades(workplace)["TASK-001"][:2] == ("proven", "tests"), ended.said
+    assert "proven by tests" in workplace.runner("evidence", "TASK-001").out
+    assert workplace.happened("attempt.started", "TASK-001") == []
+    assert workplace.dirt == []
+
+
+def test_a_ship_takes_a_persons_word_where_the_plan_says_that_nothing_can_prove_it(workplace):
+    workplace.commit({"c.md": "Words.\n"})
+    workplace.plan(
+        a_task("TASK-001", status="DONE", fields=["Proof: none — talked over"]),
+        a_task("TASK-002", status="DONE", outputs=["c.md"]),
+        a_task("TASK-003", status="DONE"),
+    )
+    ended = workplace.runner("ship", "--trust")
+    assert ended.code == 3
+    assert "1 task is unproven" in ended.err
+    assert grades(workplace) == {
+        "TASK-001": ("unproven", None, "talked over"),
+        "TASK-002": ("unproven", None, "only documents"),
+        "TASK-003": ("unproven", None, "a person's word"),
+    }
+    assert "TASK-001  DONE (unproven)  Work   talked over" in workplace.runner("status").out
+    assert workplace.runner("waive", "TASK-003", "--reason", "seen").code == 0
+    assert workplace.runner("ship", "--trust").code == 0
+
+
+@pytest.mark.parametrize("ask", [("verify", "TASK-001"), ("verify", "--all")])
+@pytest.mark.parametrize("line", ["ruff check m.py", "false"], ids=["lint alone", "a failure"])
+def test_no_weaker_proof_makes_a_persons_word_a_proven_one(workplace, ask, line):
+    workplace.commit(TESTED)
+    workplace.plan(a_task("TASK-001", status="DONE", outputs=["m.py"], tests=[line]))
+    workplace.run()
+    workplace.runner(*ask)
+    assert grades(workplace).get("TASK-001", ("", None))[0] != "proven"

@@ -10,7 +10,13 @@ from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
 from runner.app.prove.attest import attest_ship
-from runner.app.prove.prove_again import grades_after, key_of_tree, subjects_of, verify_all
+from runner.app.prove.prove_again import (
+    find_proven_words,
+    grades_after,
+    key_of_tree,
+    subjects_of,
+    verify_all,
+)
 from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
@@ -224,6 +230,10 @@ def _verify_tree(
     session.ledger.note(event, durable=True)
     if not verified.passed:
         return event, {}, verified
+    tree = session.repository.tree_of(verified.head)
+    for id_, attempt, done in find_proven_words(project.settings, subjects, verified.tasks, tree):
+        session.ledger.note(done, task=id_, attempt=attempt, durable=True)
+        states[id_] = session.ledger.state.task(id_)
     return event, grades_after(project, tasks, states, verified), None
 
 

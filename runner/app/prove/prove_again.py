@@ -22,7 +22,7 @@ from runner.journal.grading import grade_alone, grades_of
 from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
-from runner.model.grades import strongest
+from runner.model.grades import strongest, without_proof
 from runner.run.landing.status_writer import why_unproven
 from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from runner.app.build.session import Session
+    from runner.config.settings import Settings
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.landing.status_writer import StatusWriter
@@ -185,6 +186,24 @@ def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> 
         tools=dict(now.tools),
         unproven=why_unproven(task, now.proofs),
     )
+
+
+def find_proven_words(
+    settings: Settings, subjects: Iterable[Subject], results: Iterable[Inspected], tree: str
+) -> Iterator[tuple[str, int, TaskDone]]:
+    """Tasks of which only a person's word was known, and that pass or that nothing has to prove.
+
+    With the attempt and what is to be noted of each.
+    """
+    passed = {one.task: one for one in results if one.passed}
+    for task, known in ((one.task, one.known) for one in subjects if is_by_word(one.known)):
+        if (now := passed.get(task.id)) is None:
+            continue
+        event = make_done_event(task, known, now, tree)
+        if has_proof(task, settings) and not event.unproven:
+            yield task.id, known.last_attempt, event
+        elif event.unproven == without_proof(task.no_proof, task.outputs):
+            yield task.id, known.last_attempt, event._replace(note="")
 
 
 # --- the whole tree -------------------------------------------------------------------

@@ -11,6 +11,7 @@ from runner.app.change.transaction import open_transaction
 from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import (
+    find_proven_words,
     gates_alone,
     grades_after,
     inspection_of,
@@ -32,6 +33,7 @@ from runner.report.documents import document, grade_part
 from runner.report.ship import grade_lines
 from runner.run.proof.inspection import differences
 from runner.run.proof.verification import Subject, plan_for
+from runner.run.proof_required import is_by_word
 from runner.run.selection import find_id
 from runner.run.waivers import stands
 from runner.text.display import display
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from runner.journal.evidence import Evidence
     from runner.journal.session_events import TreeVerified
     from runner.journal.state import RunState
+    from runner.journal.task_state import TaskState
     from runner.model import Digest, Graded
     from runner.project import Project
     from runner.run.proof.inspection import Difference
@@ -105,7 +108,8 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
         task, known = next(one for one in tasks if one.id == id_), view.states[id_]
         evidence = load_evidence(project, task, known)
         inspection = inspection_of(project, repository, say)
-        verified = inspection.verify(plan_for([Subject(task, known)], project.settings))
+        subject = Subject(task, known)
+        verified = inspection.verify(plan_for([subject], project.settings))
         (now,) = verified.tasks
         differing: tuple[Difference, ...] = ()
         if evidence is not None:
@@ -116,6 +120,8 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
         if found.passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
             event = make_done_event(task, known, now, repository.tree_of(verified.head))
             _remember(project, event, say, id_, known.last_attempt)
+        tree = repository.tree_of(verified.head)
+    _prove_words(project, verified, [subject], tree, say)
     return replace(found, stale=stale_what_fails(project, verified, say))
 
 
@@ -126,16 +132,20 @@ def verify_whole(project: Project, say: Say) -> VerifiedWhole:
     """
     take_up_default_gates(project)
     tasks, view = project.check_sound().plan.tasks, View.of(project)
+    words: Mapping[str, TaskState] = {}
     subjects, documents = subjects_of(tasks, view.states), project.documents
     done = {one.task.id for one in subjects}
     with Repository.open(project.root) as repository:
         unseen = _list_unseen_files(project, repository, say)
         if subjects:
             verified, event = verify_all(project, repository, subjects, documents, say=say)
+            tree = repository.tree_of(verified.head)
+            words = _prove_words(project, verified, subjects, tree, say)
             _remember(project, event, say)
         else:
             verified, event = gates_alone(project, repository, documents, say)
-    grades = grades_after(project, tasks, view.states, verified) if subjects else {}
+    states = {**view.states, **words}
+    grades = grades_after(project, tasks, states, verified) if subjects else {}
     not_done = tuple(task.id for task in tasks if task.id not in done)
     stale = stale_what_fails(project, verified, say)
     return VerifiedWhole(verified, event.tree, grades, not_done, unseen, stale)
@@ -166,6 +176,31 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
     except RunnerError as error:
         say(f"note: not written down: {error.message}")
     return ()
+
+
+def _prove_words(
+    project: Project, verified: Verified, subjects: Sequence[Subject], tree: str, say: Say
+) -> Mapping[str, TaskState]:
+    """Note as proven what only a person's word was for and passes on HEAD; what is known now.
+
+    As before something is built on it, a run of its own; where there is no journal, of nothing.
+    """
+    found = tuple(find_proven_words(project.settings, subjects, verified.tasks, tree))
+    if not found or not project.journal_path.exists():
+        return {}
+    try:
+        with open_transaction(project) as transaction:
+            now = [one for one in found if is_by_word(transaction.state.task(one[0]))]
+            if not now or project.head().commit != verified.head:
+                return {}
+            transaction.begin("verify")
+            for id_, attempt, event in now:
+                transaction.session.ledger.note(event, task=id_, attempt=attempt, durable=True)
+            transaction.finish()
+            return {id_: transaction.state.task(id_) for id_, *_ in now}
+    except RunnerError as error:
+        say(f"note: not written down: {error.message}")
+    return {}
 
 
 def _is_believed(project: Project, state: RunState, id_: str) -> bool:
