@@ -215,7 +215,7 @@ def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> E
         print(redact(find_evidence.evidence_document(found)), end="")
         return ExitCode.OK if found.evidence else ExitCode.FAILED
     if found.evidence is None:
-        raise find_evidence.no_evidence(found.task.id, found.known)
+        raise find_evidence.no_evidence(project, found)
     sys.stdout.write(
         redact(
             "\n".join(find_evidence.evidence_lines(found, found.evidence, digests=given.verbose))

@@ -571,3 +571,27 @@ def test_no_weaker_proof_makes_a_persons_word_a_proven_one(workplace, ask, line)
     workplace.run()
     workplace.runner(*ask)
     assert grades(workplace).get("TASK-001", ("", None))[0] != "proven"
+
+
+def test_a_waived_word_says_the_reason_everywhere_and_the_hint_of_its_evidence_works(workplace):
+    workplace.plan(
+        a_task("TASK-001", status="DONE"),
+        a_task("TASK-002", blocks={"c.md": "Words.\n"}),
+    )
+    assert workplace.run().code == 0
+    assert "it is DONE on somebody's word" in workplace.runner("evidence", "TASK-001").err
+    assert workplace.runner("waive", "TASK-001", "--reason", "I looked").code == 0
+    assert workplace.status_line("TASK-001") == "- Status: DONE — waived: I looked"
+    assert "TASK-001  DONE (waived)    Work   I looked" in workplace.runner("status").out
+    assert "DONE (waived) — I looked" in workplace.runner("show", "TASK-001").out
+    assert ", waived: I looked" in workplace.runner("why", "TASK-001").out
+    said = workplace.runner("evidence", "TASK-001")
+    assert said.code == 1
+    assert "it is DONE, waived: I looked" in said.err
+    assert "runner verify TASK-001" in said.err
+    asked = "- Test contracts:\n  - TC-001 (unit): `grep Words c.md`\n"
+    workplace.edit_plan("DONE — waived: I looked\n", f"DONE — waived: I looked\n{asked}")
+    workplace.commit()
+    assert workplace.runner("verify", "TASK-001", "--trust").code == 0
+    assert "proven by command" in workplace.runner("evidence", "TASK-001").out
+    assert workplace.status_line("TASK-001") == "- Status: DONE"

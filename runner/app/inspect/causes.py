@@ -192,7 +192,10 @@ class Inquiry:
         known = self.view.states[task.id]
         graded = self.view.grades[task.id]
         if not known.verified:
-            text = f"is DONE{self._since(known)}, {graded.grade}{_note(self.view, task)}"
+            why = self.view.remark(task)
+            text = (
+                f"is DONE{self._since(known)}, {graded.grade}{f': {display(why)}' if why else ''}"
+            )
             return Cause(task.id, text + self._read(task))
         own = [proof for proof in known.proofs if not proof.is_of_another_task]
         passed = [proof for proof in own if proof.verdict is not Verdict.SKIPPED]

@@ -106,8 +106,8 @@ class View:
 
     def remark(self, task: OutlineTask) -> str:
         """The note; of a DONE that is not proven why, where no person's word stands beside it."""
-        note = self.note(task)
-        if self.worth(task.id) and (not note or self.is_verified(task.id)):
+        note, worth = self.note(task), self.worth(task.id)
+        if worth and (not note or worth == Grade.WAIVED or self.is_verified(task.id)):
             return self.grades[task.id].why
         return note
 

@@ -19,12 +19,13 @@ from runner.journal.grading import grade_alone
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.model import Grade
 from runner.model.grades import proof_kind
 from runner.repo.read import Repository
 from runner.repo.trailers import coverage_line, tools_line
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
-from runner.run.proof_required import find_unproven_beneath
+from runner.run.proof_required import PROOF_HINT, find_unproven_beneath, has_proof
 from runner.run.selection import find_id
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -115,16 +116,20 @@ def _own_commands(
     }
 
 
-def no_evidence(id_: str, known: TaskState) -> RunnerError:
+def no_evidence(project: Project, found: TaskEvidence) -> RunnerError:
     """Why there is none, and what would give some."""
-    word = "it is DONE on somebody's word" if known.status == "DONE" else f"it is {known.status}"
-    return RunnerError(
-        f"there is no evidence for {id_}: {word}",
-        hint=f"have it proven: runner run {id_}"
-        if known.status in ("PENDING", "DONE")
-        else f"runner why {id_}",
-        code=ExitCode.FAILED,
-    )
+    id_, status, graded = found.task.id, found.known.status, found.graded
+    is_waived = graded is not None and graded.grade is Grade.WAIVED
+    word, hint = f"it is {status}", f"runner why {id_}"
+    if graded is not None:
+        said = f", {display(graded.words)}" if is_waived else " on somebody's word"
+        word = f"it is DONE{said}"
+        # A waiver stands where the plan says that nothing proves it, too.
+        lines = PROOF_HINT.partition(";")[0] if is_waived else PROOF_HINT
+        hint = f"{lines}; then runner verify {id_}"
+    if status == "PENDING" or (graded is not None and has_proof(found.task, project.settings)):
+        hint = f"have it proven: runner run {id_}"
+    return RunnerError(f"there is no evidence for {id_}: {word}", hint=hint, code=ExitCode.FAILED)
 
 
 def evidence_document(found: TaskEvidence) -> str:

@@ -196,13 +196,13 @@ def find_proven_words(
     With the attempt and what is to be noted of each.
     """
     passed = {one.task: one for one in results if one.passed}
-    for task, known in ((one.task, one.known) for one in subjects if is_by_word(one.known)):
+    for task, known in ((one.task, one.known) for one in subjects if not one.known.verified):
         if (now := passed.get(task.id)) is None:
             continue
         event = make_done_event(task, known, now, tree)
         if has_proof(task, settings) and not event.unproven:
             yield task.id, known.last_attempt, event
-        elif event.unproven == without_proof(task.no_proof, task.outputs):
+        elif is_by_word(known) and event.unproven == without_proof(task.no_proof, task.outputs):
             yield task.id, known.last_attempt, event._replace(note="")
 
 

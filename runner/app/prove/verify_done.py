@@ -33,7 +33,6 @@ from runner.report.documents import document, grade_part
 from runner.report.ship import grade_lines
 from runner.run.proof.inspection import differences
 from runner.run.proof.verification import Subject, plan_for
-from runner.run.proof_required import is_by_word
 from runner.run.selection import find_id
 from runner.run.waivers import stands
 from runner.text.display import display
@@ -190,7 +189,7 @@ def _prove_words(
         return {}
     try:
         with open_transaction(project) as transaction:
-            now = [one for one in found if is_by_word(transaction.state.task(one[0]))]
+            now = [one for one in found if _is_word(transaction.state.task(one[0]))]
             if not now or project.head().commit != verified.head:
                 return {}
             transaction.begin("verify")
@@ -201,6 +200,11 @@ def _prove_words(
     except RunnerError as error:
         say(f"note: not written down: {error.message}")
     return {}
+
+
+def _is_word(known: TaskState) -> bool:
+    """Whether nobody but a person says that it is DONE, with a waiver or without."""
+    return known.status is Status.DONE and not known.verified
 
 
 def _is_believed(project: Project, state: RunState, id_: str) -> bool:
