@@ -20,6 +20,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Spec, Status
 from runner.plan.globs import is_glob
 from runner.run.dependents import UNKNOWN, find_reached
+from runner.run.limits.failure_policy import was_tried_otherwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -66,8 +67,7 @@ class Facts:
     fields_of: Callable[[PlannedTask, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
     """Which fields of a task were edited since it was built under these digests."""
     is_older: Callable[[PlannedTask, str], bool] = lambda _task, _since: False
-    """Whether a task's status in the file is no more than what the commits had all along since
-    one of them; since the statuses were last written where none is named."""
+    """Whether the file's status is what the commits had all along, since one or the last note."""
 
 
 class Behind(NamedTuple):
@@ -156,7 +156,7 @@ def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterat
         yield from _against_spec(task, known.spec, facts)
     elif known.status is Status.STALE and _is_taken_back(task, known):
         yield from _settle_done(task, known, facts)
-    elif known.status is Status.BLOCKED and known.tried not in (None, task.spec):
+    elif known.status is Status.BLOCKED and was_tried_otherwise(known, task.spec):
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
 
 

@@ -12,13 +12,13 @@ from runner.journal.events import (
     TaskReopened,
 )
 from runner.lazy_module import lazy_module
-from runner.model import Reason, Spec, Status
+from runner.model import Spec, Status
 from runner.run.dependents import fields_since
 from runner.run.landing import (
     drafts,
 )
 from runner.run.landing.lander import complete_landing
-from runner.run.limits.failure_policy import find_own_failure
+from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import prove_what_they_say
 from runner.run.reconcile import Facts, Landed, Rewritten, behind, own_readings
@@ -254,13 +254,6 @@ def resumable(
     return found
 
 
-_MET_AGAIN = (
-    *(Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY),
-    *(Reason.PROOF, Reason.WISH),
-)
-"""Reasons that may be gone by themselves: what was missing is looked for again."""
-
-
 def reopen(
     tasks: Iterable[Task],
     ledger: JournalWriter,
@@ -281,11 +274,6 @@ def reopen(
         elif may_be_met(known) and missing(task) is None:
             note = "what it needed is there now"
             ledger.note(TaskApproved(by="runner", note=note), task=task.id)
-
-
-def may_be_met(known: TaskState) -> bool:
-    """Whether something was missing before an attempt could start; an attempt's end stays so."""
-    return known.reason in _MET_AGAIN and not find_own_failure(known)
 
 
 def release_held(

@@ -373,3 +373,34 @@ def test_a_secret_in_a_tasks_command_stands_in_no_journal_and_no_answer(workplac
     ):
         assert key not in workplace.runner(*words).said, words
     assert key not in workplace.git("log", "--format=%B")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("- Keywords: x", "policy"),
+        ("- Command: `sudo echo a > a.txt`", "root"),
+        ("- Command: `echo ab > a.txt`\n- Requires: tool nix9", "tool"),
+    ],
+)
+def test_what_keeps_an_edited_task_from_starting_is_no_older_than_its_text(
+    workplace, given, reason
+):
+    """It was built before, by another text: plan and status say the same of it all the same."""
+    command = "- Command: `echo a > a.txt`"
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt", tests=["grep a a.txt"])
+    )
+    assert workplace.run().code == 0
+    workplace.edit_plan(command, given)
+    workplace.commit()
+    assert workplace.run("--rebuild").code == 3
+    assert workplace.status_line("TASK-001").startswith("- Status: BLOCKED")
+    assert workplace.statuses == {"TASK-001": "BLOCKED"}
+    assert f"BLOCKED ({reason})" in workplace.runner("status").out
+    workplace.run()
+    assert len(workplace.happened("task.blocked")) == 1
+    workplace.edit_plan(given, command.replace("echo a", "echo aa"))
+    workplace.commit()
+    mended = workplace.run()
+    assert (mended.code, workplace.statuses) == (0, {"TASK-001": "DONE"}), mended.said

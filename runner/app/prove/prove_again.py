@@ -24,12 +24,12 @@ from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import strongest, without_proof
 from runner.run.landing.status_writer import why_unproven
+from runner.run.limits.failure_policy import may_be_met
 from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for
 from runner.run.proof_required import format_unprovable, has_proof, is_by_word
-from runner.run.recovery import may_be_met
 from runner.run.waivers import stands
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.journal.task_state import TaskState, Try
+    from runner.model import Spec
 
 
+_MET_AGAIN = (
+    *(Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY),
+    *(Reason.PROOF, Reason.WISH),
+)
+"""Reasons that may be gone by themselves: what was missing is looked for again."""
 _LONGEST_SAID = 160
 LONGEST_ASKED = 3600.0
 """Seconds a provider may ask to wait: for longer no run stays up, and the task is BLOCKED."""
@@ -94,6 +100,19 @@ def find_own_failure(known: TaskState) -> Failure | None:
         return None
     said = (one.message.splitlines()[0][:_LONGEST_SAID] for one in known.findings if one.message)
     return last if any(known.note.startswith(one) for one in said) else None
+
+
+def may_be_met(known: TaskState) -> bool:
+    """Whether something was missing before an attempt could start; an attempt's end stays so."""
+    return known.reason in _MET_AGAIN and not find_own_failure(known)
+
+
+def was_tried_otherwise(known: TaskState, spec: Spec) -> bool:
+    """Whether an attempt at another text of it left a task BLOCKED.
+
+    One that something kept from an attempt is of the text that it has; every run looks again.
+    """
+    return known.tried not in (None, spec) and not may_be_met(known)
 
 
 def first_refusal(findings: Iterable[Finding]) -> str:
