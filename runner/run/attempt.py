@@ -152,6 +152,8 @@ def _find_ignored(
     assignment: Assignment, site: WorkerContext, seen: Snapshot
 ) -> tuple[Finding, ...]:
     """Output files by name that were written where git does not look: they would be lost unsaid."""
+    if not seen.tree:  # too large to be looked at: what git would take is not known
+        return ()
     proposed = {change.path for change in seen.changes}
     named = (path.removeprefix("./") for path in assignment.task.outputs if not is_glob(path))
     lost = [

@@ -214,11 +214,14 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     assert f"next: {scope}" in workplace.runner("why", "2").out
 
 
-def test_of_a_proposal_that_is_too_large_no_line_of_the_plan_is_advised(workplace):
-    command = "truncate -s 60M b.bin"
+@pytest.mark.parametrize("more", ["", "; mkdir d; truncate -s 20M d/x"])
+def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more):
+    """Nothing of it was read: neither is its place in the plan told, nor that git ignores it."""
+    command = f"truncate -s 60M b.bin{more}"
     workplace.plan(a_task("TASK-001", outputs=["b.bin"], command=command, tests=["test -f b.bin"]))
     said = workplace.run().out
     assert "put this line into its section" not in said
+    assert "git ignores" not in said
     step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
     assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
 
