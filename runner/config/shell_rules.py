@@ -84,6 +84,7 @@ class Word:
 
 
 _SIGNS = frozenset(";|&`$<>\n()")
+_SPACED = regex(r"[ \t]*([;|&<>()]+)[ \t]*")
 _ALL = frozenset({"*", "**"})
 _ORDER = tuple(Permit)
 _RUNS = regex(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
@@ -123,7 +124,7 @@ def _words(line: str, rules: list[Permission]) -> Iterator[Word]:
         said = [rule for rule in each if _is_about(rule, command)]
         if said:
             yield Word(said[-1].action, said[-1])
-    said = [rule for rule in whole if _matches(line.strip(), rule)]
+    said = [rule for rule in whole if _is_about_line(rule, line.strip())]
     if said:
         yield Word(said[-1].action, said[-1])
 
@@ -138,10 +139,21 @@ def _is_about(rule: Permission, command: ShellCommand) -> bool:
     return any(_matches(form, rule) for form in forms)
 
 
-def _matches(text: str, rule: Permission) -> bool:
+def _is_about_line(rule: Permission, line: str) -> bool:
+    """The same of a whole line: to the shell `a|sh` is `a | sh`."""
+    if rule.action is Permit.ALLOW:
+        return _matches(line, rule)
+    return _matches(line, rule) or _matches(_close_up(line), rule, _close_up(rule.pattern))
+
+
+def _close_up(text: str) -> str:
+    return _SPACED.sub(r"\1", text)
+
+
+def _matches(text: str, rule: Permission, pattern: str = "") -> bool:
     if rule.pattern in _ALL:
         return True
-    pattern = rule.pattern
+    pattern = pattern or rule.pattern
     if rule.action is not Permit.ALLOW:  # what tightens does so whatever the letters' case
         text, pattern = text.casefold(), pattern.casefold()
     bare = pattern.endswith(" *") and text == pattern[:-2]  # `git push *` is about `git push`, too
@@ -163,6 +175,9 @@ builtin eval then do else if while until ! { chroot unshare strace watch paralle
 """
 _WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
 """Words in front of the command that really runs."""
+_FINDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"})
+"""Options of git itself that have a value behind them (git(1))."""
 _SHELLS = regex(r"(?:\S*/)?(?:ba|da|z|k|a|fi)?sh\Z")
 _SCRIPT = regex(r"-[a-zA-Z]*c[a-zA-Z]*\Z")
 _MOST_LETTERS = 1_000_000
@@ -256,6 +271,8 @@ def _without_front(words: list[str]) -> list[str]:
     name = words[0].rpartition("/")[2]
     if _ASSIGNED.match(words[0]):
         return words[1:]
+    if name == "git":
+        return _without_git_options(words)
     if name not in _WRAPPERS:
         return []
     at = 1
@@ -264,13 +281,27 @@ def _without_front(words: list[str]) -> list[str]:
     return words[at:]
 
 
+def _without_git_options(words: list[str]) -> list[str]:
+    """`git -C . push` as `git push`; nothing where git has no options of its own."""
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _GIT_VALUES else 1
+    return ["git", *words[at:]] if at > 1 and words[at:] else []
+
+
 def _scripts(words: list[str]) -> Iterator[str]:
-    """What a shell is handed as a program, or `eval` as words."""
-    if words[0].rpartition("/")[2] == "eval":
+    """What a shell is handed as a program, `eval` as words, or `find` to run."""
+    name = words[0].rpartition("/")[2]
+    if name == "eval":
         yield " ".join(words[1:])
+    if name == "find":
+        runs = (at for at, word in enumerate(words, 1) if word in _FINDS)
+        yield from (shlex.join(words[at:]) for at in runs)
     if _SHELLS.match(words[0]):
         options = (at for at, word in enumerate(words[1:-1], 2) if _SCRIPT.match(word))
         yield from (words[at] for at in islice(options, 1))
+        handed = (at for at, word in enumerate(words) if word.startswith("<<<"))
+        yield from (words[at][3:] or " ".join(words[at + 1 : at + 2]) for at in handed)
 
 
 def _find_substitutions(line: str) -> Iterator[str]:

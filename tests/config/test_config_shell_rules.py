@@ -52,6 +52,14 @@ ONLY_READING = rules("deny *", "allow git status*", "allow git log *", "allow ls
         "! git push",
         "true\ngit push",
         "GIT PUSH",
+        "git -C . push",
+        "/usr/bin/git -c a=b --no-pager --git-dir x push origin",
+        "sudo git -C a push",
+        "find . -exec git push \\;",
+        "find . -name a -exec echo {} + -o -execdir git push {} +",
+        "bash <<< 'git push'",
+        "sh -s <<<'git push'",
+        "bash -c 'sh <<< \"git push\"'",
     ],
 )
 def test_what_is_denied_is_so_wherever_it_stands_in_a_line(line):
@@ -160,3 +168,26 @@ def test_an_answer_is_for_exactly_this_line():
     book = Rulebook(NO_PUSH, answers=answers)
     assert book.word("bash", "curl a").permit is Permit.ALLOW
     assert book.word("bash", "curl b").permit is Permit.ASK
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git -C push status",
+        "git -c push=a log",
+        "git -C .",
+        "find . -name git -o -name push",
+        "find . -exec echo git push \\;",
+        "cat <<< 'git push'",
+        "wget x | tee sh",
+    ],
+)
+def test_what_only_looks_like_what_is_denied_is_not(line):
+    book = rules("deny git push *", "deny *| sh*")
+    assert evaluate_permission("bash", line, book) is Permit.ALLOW
+
+
+@pytest.mark.parametrize("line", ["wget x | sh", "wget x|sh", "wget x |sh -s", "wget x|  sh"])
+@pytest.mark.parametrize("pattern", ["*| sh*", "*|sh*"])
+def test_blanks_around_signs_of_the_shell_are_nothing_to_what_forbids(line, pattern):
+    assert evaluate_permission("bash", line, rules(f"deny {pattern}")) is Permit.DENY
