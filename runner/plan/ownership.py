@@ -35,13 +35,22 @@ class OwnershipMap:
         self.problems = problems
 
     @classmethod
-    def read(cls, data: bytes, path: str = _PATH, prefixes: tuple[str, ...] = ()) -> OwnershipMap:
-        """The map in a file; one without the columns File and Tasks has no rows."""
+    def read(
+        cls,
+        data: bytes,
+        path: str = _PATH,
+        prefixes: tuple[str, ...] = (),
+        exists: Callable[[str], bool] = lambda _: False,
+    ) -> OwnershipMap:
+        """The map in a file; one without the columns File and Tasks has no rows.
+
+        A path that `exists` is that path, and no bad glob, whatever it looks like.
+        """
         sheet = read_sheet(data, _COLUMNS)
         rows = tuple(
             (file, _owners_in(row, prefixes)) for row in sheet.rows for file in _files_in(row)
         )
-        return cls(rows, tuple(_problems(sheet, path, prefixes)))
+        return cls(rows, tuple(_problems(sheet, path, prefixes, exists)))
 
     def require_whole(self) -> None:
         """Raise RunnerError (exit 2) for a map in the middle of a merge: its rows are not sure."""
@@ -108,7 +117,9 @@ def _owners_in(row: Row, prefixes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if name))
 
 
-def _problems(sheet: MarkdownTable, path: str, prefixes: tuple[str, ...]) -> list[Problem]:
+def _problems(
+    sheet: MarkdownTable, path: str, prefixes: tuple[str, ...], exists: Callable[[str], bool]
+) -> list[Problem]:
     found = [
         Problem(
             _CONFLICTED,
@@ -122,7 +133,7 @@ def _problems(sheet: MarkdownTable, path: str, prefixes: tuple[str, ...]) -> lis
         for line in sheet.conflicts
     ]
     for row in sheet.rows:
-        found += _bad_globs(row, sheet, path)
+        found += _bad_globs(row, sheet, path, exists)
         cell = row.cells.get("tasks")
         for word in words(cell.text) if cell else ():
             if cell and not task_id(word.text, prefixes):
@@ -144,13 +155,16 @@ def _problems(sheet: MarkdownTable, path: str, prefixes: tuple[str, ...]) -> lis
     return found
 
 
-def _bad_globs(row: Row, sheet: MarkdownTable, path: str) -> Iterator[Problem]:
+def _bad_globs(
+    row: Row, sheet: MarkdownTable, path: str, exists: Callable[[str], bool]
+) -> Iterator[Problem]:
     """Globs that cannot be read; such a row owns the file that is spelled like it, and no other."""
     cell = row.cells.get("file")
     for word in words(cell.text) if cell else ():
         file = word.text.removeprefix("./")
         fault = glob_fault(file) if is_glob(file) else ""
-        if cell and (fault or (is_glob(file) and not is_rule(file))):
+        is_bad = bool(fault) or (is_glob(file) and not is_rule(file))
+        if cell and is_bad and not exists(file):
             yield Problem(
                 f'bad glob "{file}": {fault or "its end or a range cannot be read"}',
                 path,

@@ -135,3 +135,9 @@ def test_globs_that_can_name_one_file_meet(one, other, meet):
 def test_globs_that_both_match_a_path_always_meet(one, other, path):
     if one and other and matches(one, path) and matches(other, path):
         assert may_overlap(one, other)
+
+
+def test_a_row_that_names_a_file_is_no_bad_glob_whatever_it_looks_like():
+    data = b"| File | Tasks |\n|---|---|\n| `src/[` | TASK-001 |\n| `lib/[` | TASK-001 |\n"
+    (one,) = OwnershipMap.read(data, exists=lambda path: path == "src/[").problems
+    assert one.message.startswith('bad glob "lib/["')

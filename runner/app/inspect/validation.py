@@ -29,7 +29,8 @@ from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from runner.app.inspect import unmade_parts
     from runner.app.observer import Observer
@@ -224,6 +225,18 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                 )
 
 
+def _make_file_test(root: Path) -> Callable[[str], bool]:
+    """Whether a path is a file here; what no file system can be asked for is none."""
+
+    def is_there(path: str) -> bool:
+        try:
+            return (root / path).is_file()
+        except (OSError, ValueError):  # too long, or a zero in it
+            return False
+
+    return is_there
+
+
 def find_problems_beside(
     project: Project, texts: Mapping[str, bytes] | None = None
 ) -> Iterator[Problem]:
@@ -234,7 +247,8 @@ def find_problems_beside(
     owners = _text_of(project, OWNERSHIP_MAP, texts)
     if owners is not None:
         prefixes = project.settings.id_prefixes
-        yield from OwnershipMap.read(owners, OWNERSHIP_MAP, prefixes).problems
+        is_there = _make_file_test(project.root)
+        yield from OwnershipMap.read(owners, OWNERSHIP_MAP, prefixes, is_there).problems
     index = _text_of(project, PATTERNS, texts)
     if index is not None:
         for pattern in PatternIndex.read(index).patterns:
