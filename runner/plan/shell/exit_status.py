@@ -22,8 +22,11 @@ from runner.plan.shell.lenient_options import (
     may_be_idle,
 )
 from runner.plan.shell.programs import (
+    SHELLS,
     find_line,
+    is_script_word,
     is_test_program,
+    line_inside,
     may_be_test_program,
     names_test_tool,
     program_of,
@@ -45,7 +48,6 @@ _MAY_BYPASS = regex(
 _ONLY_TELLS = frozenset({"-h", "--help", "--version"})  # a test program tells of itself by these
 _MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|sh\b|-f(?:ork)?\b")
 """What a line has that could pass over a failure: most have none of it, and are not parsed."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
 _FOR_BASH = regex(r"#![^\n]*\b(?:bash|zsh|ksh)\b")
 """How a script begins that such a shell runs."""
@@ -289,30 +291,18 @@ def _script_of(command: Simple) -> _Given | None:
     if name == "eval":
         # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
         return _Given(" ".join(words))
-    if name not in _SHELLS:
+    if name not in SHELLS:
         return None
-    if command.documents and not any(_is_script(at, words) for at in range(len(words))):
+    if command.documents and not any(is_script_word(at, words) for at in range(len(words))):
         return _Given(command.documents[-1].read, " ".join(words), name in _LIKE_BASH)
     for at, word in enumerate(words):
         # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2, guideline 5).
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
-            return _Given(words[at + 1], " ".join(words[: at + 1]), name in _LIKE_BASH)
-        if _is_script(at, words):
+            line = line_inside(command, words[at + 1])
+            return _Given(line, " ".join(words[: at + 1]), name in _LIKE_BASH)
+        if is_script_word(at, words):
             return None
     return None
-
-
-def _is_script(at: int, words: tuple[str, ...]) -> bool:
-    """Whether a word of a shell is its script, by path or behind `-c`, and no value of `-o`.
-
-    With `-s` all of them are what the script is given, which it reads (POSIX.1-2017, sh).
-    """
-    word = words[at]
-    if any(re.fullmatch(r"-\w*s", one) for one in words[: at + 1]):
-        return False
-    if word.startswith(("-", "+")):
-        return bool(re.fullmatch(r"-\w*c", word))
-    return not (at and re.fullmatch(r"[-+]\w*o", words[at - 1]))
 
 
 def _name(command: Simple) -> str:

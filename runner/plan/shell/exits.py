@@ -10,8 +10,16 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.plan.shell.flags import EMPTY, FLAG, are_equal_texts, is_equal_flag, is_status
-from runner.plan.shell.programs import exit_of_failed_tests
+from runner.plan.shell.flags import (
+    assign,
+    count,
+    judge_arithmetic,
+    judge_exit,
+    judge_test,
+    may_fit,
+    texts_of,
+)
+from runner.plan.shell.programs import exit_of_failed_tests, line_inside
 from runner.plan.shell.shell_nodes import (
     Case,
     Function,
@@ -33,8 +41,7 @@ from runner.plan.shell.states import (
     set_trap,
     those,
 )
-from runner.plan.shell.syntax import ShellSyntaxError
-from runner.text.wording import read_number
+from runner.plan.shell.syntax import ShellSyntaxError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,15 +54,10 @@ _MOST_STEPS = 20_000
 """Of all that is judged of one line: whatever it holds, it is read in no time."""
 _ROUNDS = 3
 """Of a loop, and of calls within calls."""
-_NOTHING = frozenset(
-    {"true", ":", "echo", "printf", "export", "unset", "shift", "local", "declare"}
-)
+_NOTHING = frozenset({"true", ":", "echo", "printf", "unset", "shift"})
+_ASSIGNS = frozenset({"export", "local", "declare", "typeset", "readonly"})
 _ASKS = frozenset({"test", "[", "[["})
-_ZERO = re.compile(r"(?:-eq|==?)\s+[\"']?0[\"']?(?=\s|\]|$)")
-_NOT_ZERO = re.compile(r"(?:-ne|-gt|!=)\s+[\"']?0[\"']?(?=\s|\]|$)")
-_STATUS = "?"
 _VARIABLE = re.compile(r"\$\{?(\?|!|[A-Za-z_]\w*)")
-_PIPED = re.compile(r"\$\{PIPESTATUS\[(\d+)\]\}")
 
 
 class Steps:
@@ -80,7 +82,11 @@ def may_end_well(script: Script, failing: Simple, options: str, steps: Steps) ->
     strict = bool(re.search(r"(?:^|\s)-[a-z]*e", options))
     start = State(errexit=strict, pipefail="pipefail" in options)
     steps.take(sum(1 for _ in simples(script)))
-    ends = _Thought(failing, steps).script(script, {start}, guarded=False)
+    thought = _Thought(failing, steps)
+    thought.every = {
+        one.name: one.body for one in everything_in(script) if isinstance(one, Function)
+    }
+    ends = thought.script(script, {start}, guarded=False)
     never = not any(end.ran for end in ends) and not _may_call(script)
     return any((end.ran or never) and final(end) is not Said.FAILED for end in ends)
 
@@ -99,9 +105,13 @@ class _Thought:
     def __init__(self, failing: Simple, steps: Steps) -> None:
         self.failing = failing
         self.functions: dict[str, Node] = {}
+        self.every: dict[str, Node] = {}
+        """Those that are defined anywhere: a trap calls them at the end."""
         self.own_variables: list[str] = []
         """Of the `for` loops around: a command that names one is another one each time."""
         self.calls = 0
+        self.traps = 0
+        """Whose action this is."""
         self.steps = steps
 
     # --- lists ------------------------------------------------------------------------
@@ -220,11 +230,9 @@ class _Thought:
             case Loop():
                 return self.loop(node, states, guarded=guarded)
             case Case():
-                # Where no pattern fits, a `case` ends with 0 (POSIX, 2.9.4 Case Conditional
-                # Construct).
                 states = self.after(node.substituted, states)
-                bodies = [self.script(one, states, guarded=guarded) for one in node.bodies]
-                return set().union({one._replace(said=Said.OK) for one in states}, *bodies)
+                every = (self.case(node, one, guarded=guarded) for one in states)
+                return {end for ends in every for end in ends}
             case Function():
                 self.functions[node.name] = node.body
                 return {one._replace(said=Said.OK) for one in states}
@@ -242,6 +250,19 @@ class _Thought:
             rest = node.otherwise
             return found | self.each(asking, partial(self.script, rest, guarded=guarded))
         return found | {one._replace(said=Said.OK) for one in asking}
+
+    def case(self, node: Case, state: State, *, guarded: bool) -> set[State]:
+        found: set[State] = set()
+        texts = texts_of(node.subject.value, state) if node.subject else None
+        for patterns, body in zip(node.patterns, node.bodies, strict=True):
+            fits = {may_fit(one, texts) for one in patterns}
+            if fits != {False}:
+                empty = {state._replace(said=Said.OK)}
+                found |= self.script(body, {state}, guarded=guarded) if body.items else empty
+            if True in fits:
+                return found
+        # Where no pattern fits, a `case` ends with 0 (POSIX, 2.9.4 Case Conditional Construct).
+        return found | {state._replace(said=Said.OK)}
 
     def loop(self, node: Loop, states: set[State], *, guarded: bool) -> set[State]:
         if node.variable:
@@ -282,9 +303,33 @@ class _Thought:
             self.calls -= 1
             yield from (e._replace(jump="") if e.jump == "return" else e for e in inside)
             return
+        if name == "trap":
+            yield self.trap(node, state)
+            return
+        if name in _ASSIGNS:
+            yield assign(node.words[1:], state)._replace(said=Said.OK)
+            return
+        if self.traps and not words and name == "exit":  # with what there was before it (POSIX)
+            yield state._replace(jump="exit", said=Said.FAILED)
+            return
         yield from (
             exit_on_failure(end, guarded=guarded) for end in _evaluate_unknown(name, words, state)
         )
+
+    def trap(self, node: Simple, state: State) -> State:
+        """What `trap` makes of it: its action is run in thought where everything has failed."""
+        words = [one for one in node.values[1:] if one != "--"] or [""]
+        inside = _Thought(self.failing, self.steps)
+        inside.functions = inside.every = self.every
+        inside.traps = self.traps + 1
+        failed = State(said=Said.FAILED, ran=True, code=state.code)
+        try:
+            action = parse(line_inside(node, words[0])) if inside.traps < _ROUNDS else Script(())
+            ends = inside.script(action, {failed}, guarded=True)
+        except ShellSyntaxError:
+            ends = set()
+        good = any(one.jump == "exit" and one.said is Said.OK for one in ends)
+        return set_trap(words[1:], state, good=Said.OK if good else None)
 
     def fails(self, node: Simple, state: State) -> State:
         """The command in question. One that a loop gives another word each time may then pass."""
@@ -329,16 +374,15 @@ def _evaluate_unknown(name: str, words: tuple[str, ...], state: State) -> Iterab
         yield other._replace(jump="exit")
     elif name == "set":
         yield set_options(words, state)._replace(said=Said.OK)
-    elif name == "trap":
-        yield set_trap(words, state)
     elif name == "wait":
         waited = state.behind and any(word.startswith(("$", "%")) or word == "-n" for word in words)
         yield state._replace(said=Said.FAILED if waited else Said.OK, behind=False)
     elif name in _ASKS:
-        yield state._replace(said=_evaluate_test(words, state))
-    elif name.startswith("((") and _STATUS in name:
-        yield state._replace(said=_evaluate_test((name.strip("()"),), state))
-    elif name == "false":
+        yield state._replace(said=judge_test(words, state))
+    elif name.startswith("((") or name == "let":
+        text = " ".join(words) if name == "let" else name
+        yield (count(text, state) or state)._replace(said=judge_arithmetic(text, state))
+    elif name == "false" or (name.startswith("$") and texts_of(name, state) == ("false",)):
         yield state._replace(said=Said.FAILED)
     else:
         yield state._replace(said=Said.OK if name in _NOTHING else Said.EITHER)
@@ -348,49 +392,9 @@ def _jump(name: str, words: tuple[str, ...], state: State) -> State:
     jump = state._replace(jump=name)
     if name in ("break", "continue"):
         return jump._replace(said=Said.OK)
-    word = words[0].strip() if words else "$?"
-    said = Said.FAILED if read_number(word) % 256 else Said.OK
-    return jump._replace(said=said if word.isdecimal() else _value_of(word, state))
-
-
-def _value_of(text: str, state: State) -> Said:
-    """What `$?` or a variable in a word says."""
-    named = _VARIABLE.findall(text)
-    if _STATUS in named:
-        return state.said
-    if state.piped.intersection(_PIPED.findall(text)):
-        return Said.FAILED
-    return Said.FAILED if any(name in state.told for name in named) else Said.EITHER
-
-
-def _evaluate_test(words: tuple[str, ...], state: State) -> Said:
-    """`test $? -eq 0` says what was said."""
-    text = " ".join(words)
-    if not re.search(r"[$`*?]", text) and (known := are_equal_texts(words)) is not None:
-        return Said.OK if known else Said.FAILED
-    if _value_of(text, state) is not Said.FAILED:
-        return Said.EITHER
-    if EMPTY.search(text):
-        return Said.OK if "-n" in words else Said.FAILED
-    if (same := is_equal_flag(words, state.told)) is not None:
-        return Said.OK if same else Said.FAILED
-    if (same := is_status(text, state.code)) is not None:
-        return Said.OK if same else Said.FAILED
-    if _ZERO.search(text):
-        return Said.FAILED
-    return Said.OK if _NOT_ZERO.search(text) else Said.EITHER
+    return jump._replace(said=judge_exit(texts_of(words[0].strip() if words else "$?", state)))
 
 
 def _assign(node: Simple, state: State, substituted: Said | None) -> State:
     """`rc=$?` keeps what was said; `x=$(…)` says what that said."""
-    told = set(state.told)
-    for word in node.assignments:
-        name, _, value = word.value.partition("=")
-        name = name.rstrip("+")
-        holds = state.ran and not word.scripts and _value_of(value, state) is Said.FAILED
-        told -= {one for one in told if one.partition("=")[0] == name}
-        if holds:
-            told.add(name)
-        elif state.ran and not word.scripts and FLAG.fullmatch(value):
-            told |= {name, f"{name}={value}"}  # `cmd || failed=1`
-    return state._replace(said=substituted or Said.OK, told=frozenset(told))
+    return assign(node.assignments, state)._replace(said=substituted or Said.OK)

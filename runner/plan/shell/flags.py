@@ -1,57 +1,274 @@
-"""Variables in which a script keeps that something failed: `cmd || failed=1`, asked about later."""
+"""What a script asks of an exit that it kept: `[ $rc != 0 ]`, `(( failed ))`, `$ok`, `case $?`.
+
+A word is all the texts that it may be: of an exit that is only known not to be 0, every number from
+1 to 255. So nothing is said of a question that some of them would answer otherwise.
+"""
 
 from __future__ import annotations
 
+import operator
+import re
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
+from runner.plan.shell.states import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Sequence
 
-EMPTY = regex(r"(?:^|\s)-[nz]\s")
-"""`[ -z "$failed" ]`."""
+    from runner.plan.shell.shell_nodes import Word
+    from runner.plan.shell.states import State
+
+Texts = tuple[str, ...]
+
 FLAG = regex(r"[1-9]\d{0,2}|true|yes|failed")
 """What a script keeps of a failure, to end with it later."""
-_EQUAL = regex(r"\$\{?(\w+)\}?\s+(={1,2}|!=|-eq|-ne)\s+(\w+)")
+_CLEARED = regex(r"0|false|no|")
+"""What it keeps of it where it began with success: `ok=true; cmd || ok=false`."""
+_UNLIKE_0 = "?"
+"""Behind `name=` in what is told: some number that is not 0."""
+_FAILURES = tuple(map(str, range(1, 256)))
+_MOST = 4 * len(_FAILURES)
+_REFERENCE = regex(
+    r"\$\{(?P<braced>\?|[A-Za-z_]\w*)(?:\[(?P<at>\d+)\])?(?::?[-=?][^{}]*)?\}"
+    r"|\$(?P<plain>\?|[A-Za-z_]\w*)|\$\(\((?P<sum>.*?)\)\)"
+)
+_COUNTS = regex(
+    r"(?:\(\(|let\s+[\"']?)?\s*(\w+)\s*(?:\+\+|[+|]=\s*(\$?[\w?]+)"
+    r"|=\s*(?:\$\(\()?\s*\$?\{?\1\}?\s*[+|]\s*(\$?[\w?]+))\s*(?:\)\))?[\"']?"
+)
+"""`((failed++))`, `failed=$((failed + 1))`, `rc=$((rc | $?))`: nobody counts failures from -1."""
+_TOKEN = regex(
+    r"\s*(?:(\d+)|\$?\{?([A-Za-z_]\w*|\?)(?:\[(\d+)\])?\}?|(\|\||&&|[=!<>]=|[-+*|&<>!()]))"
+)
+_BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"||": lambda a, b: bool(a or b)},
+    {"&&": lambda a, b: bool(a and b)},
+    {"|": operator.or_},
+    {"&": operator.and_},
+    {"==": operator.eq, "!=": operator.ne},
+    {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul},
+)
+"""From what binds least (C, as POSIX.1-2017, 2.6.4 Arithmetic Expansion, has it)."""
+_TEXTS = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
+_NUMBERS = {
+    "-eq": operator.eq,
+    "-ne": operator.ne,
+    "-gt": operator.gt,
+    "-ge": operator.ge,
+    "-lt": operator.lt,
+    "-le": operator.le,
+}
+_SAID = {True: Said.OK, False: Said.FAILED, None: Said.EITHER}
+_CLOSES = frozenset({"]", "]]"})
 
 
-def is_equal_flag(words: tuple[str, ...], told: Collection[str]) -> bool | None:
-    """Whether `[ "$failed" = 1 ]` holds, of a variable that `told` has as `failed=1`; else None."""
-    match = _EQUAL.search(" ".join(words).replace('"', "").replace("'", ""))
-    if match is None or not any(one.startswith(f"{match[1]}=") for one in told):
+def judge_exit(texts: Texts | None) -> Said:
+    """How a shell ends that is told to `exit` with one of these."""
+    numbers = {int(one) % 256 if one.isdecimal() else None for one in texts or ("",)}
+    if None in numbers or (0 in numbers and len(numbers) > 1):
+        return Said.EITHER
+    return Said.OK if 0 in numbers else Said.FAILED
+
+
+@lru_cache(maxsize=1024)
+def texts_of(word: str, state: State) -> Texts | None:
+    """All that a word may be; None where nobody knows."""
+    found: list[Texts] = []
+    at = 0
+    for match in _REFERENCE.finditer(word):
+        name = match["braced"] or match["plain"]
+        known = _variable(name, match["at"], state) if name else _arithmetic(match["sum"], state)
+        if known is None or (match["braced"] and "" in known):
+            return None
+        found += [(word[at : match.start()],), known]
+        at = match.end()
+    rest = word[at:]
+    if re.search(r"[$`]", rest) or sum(len(one) > 1 for one in found) > 1:
         return None
-    same = f"{match[1]}={match[3]}" in told
-    return same is (match[2] not in ("!=", "-ne"))
+    return tuple("".join(one) for one in product(*found, (rest,)))
 
 
-def are_equal_texts(words: tuple[str, ...]) -> bool | None:
-    """What `test` says of texts alone; None of a file, and of what is not read here."""
-    match [one for one in words if one not in ("]", "]]")]:
+def _variable(name: str, at: str | None, state: State) -> Texts | None:
+    unlike_0 = (state.code,) if state.code else _FAILURES
+    if name == "?":
+        known = {Said.OK: ("0",), Said.FAILED: unlike_0}
+        return known.get(state.said)
+    if name == "PIPESTATUS":
+        return unlike_0 if (at or "0") in state.piped else None
+    for one in state.told:
+        if one.startswith(f"{name}="):
+            value = one.partition("=")[2]
+            return _FAILURES if value == _UNLIKE_0 else (value,)
+    return unlike_0 if name in state.told else None
+
+
+@lru_cache(maxsize=1024)
+def judge_test(words: tuple[str, ...], state: State) -> Said:
+    """What `test`, `[` or `[[` says of its words."""
+    kept = words[:-1] if words[-1:] and words[-1] in _CLOSES else words
+    return _SAID[_test(kept, state)]
+
+
+def _test(words: tuple[str, ...], state: State) -> bool | None:
+    for joint, decides in (("-o", True), ("-a", False)):
+        if joint in words[1:-1]:
+            at = words.index(joint, 1)
+            both = _test(words[:at], state), _test(words[at + 1 :], state)
+            if decides in both:
+                return decides
+            return None if None in both else not decides
+    match words:
+        case ["!", one, *rest]:
+            found = _test((one, *rest), state)
+            return None if found is None else not found
         case [one]:
-            return bool(one)
+            return _same([bool(text) for text in texts_of(one, state) or ()])
         case ["-n" | "-z" as way, one]:
-            return bool(one) is (way == "-n")
-        case [one, "=" | "==" | "-eq", other]:
-            return one == other
-        case [one, "!=" | "-ne", other]:
-            return one != other
+            return _same([bool(text) is (way == "-n") for text in texts_of(one, state) or ()])
+        case [left, how, right] if how in _TEXTS or how in _NUMBERS:
+            return _compare(texts_of(left, state), how, texts_of(right, state))
     return None
 
 
-_STATUS = regex(
-    r"""["']?\$\{?(?:\?|\w+(?:\[\d+\])?)\}?["']?\s+(={1,2}|!=|-eq|-ne)\s+["']?(\d+)["']?"""
-)
-
-
-def is_status(text: str, code: str) -> bool | None:
-    """Whether `$? -eq 5` holds of what ended with `code`; None of what is not such a test alone.
-
-    So is `$? -eq 0 -o $? -eq 5`.
-    """
-    inner = text.strip().removesuffix("]").rstrip("]").strip()
-    *joined, one = inner.split(" -o ")
-    matches = [_STATUS.fullmatch(part.strip()) for part in (*joined, one)]
-    if not code or not all(matches):
+def _compare(lefts: Texts | None, how: str, rights: Texts | None) -> bool | None:
+    pairs = [*product(lefts or (), rights or ())]
+    if len(pairs) > _MOST:
         return None
-    return any((m[2] == code) is (m[1] not in ("!=", "-ne")) for m in matches if m)
+    if how in _TEXTS:
+        # `[[ $rc = [1-9]* ]]` holds it against a pattern, `[` does not: nothing is said of either
+        if any(re.search(r"[*?\[(]", one) for one in rights or ()):
+            return None
+        return _same([_TEXTS[how](*pair) for pair in pairs])
+    if not all(one.isdecimal() for pair in pairs for one in pair):
+        return None
+    return _same([_NUMBERS[how](int(left), int(right)) for left, right in pairs])
+
+
+def may_fit(pattern: str, texts: Texts | None) -> bool | None:
+    """Whether a pattern of `case` takes a word that is one of these; None where it may."""
+    if pattern == "*":
+        return True
+    if re.search(r"[$`]", pattern):
+        return None
+    return _same([fnmatchcase(text, pattern) for text in texts or ()])
+
+
+def _same(found: Sequence[bool]) -> bool | None:
+    return found[0] if found and len({*found}) == 1 else None
+
+
+# --- arithmetic -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def judge_arithmetic(text: str, state: State) -> Said:
+    """What `(( … ))` says: a failure where it comes to 0."""
+    found = _arithmetic(text.removeprefix("((").removesuffix("))"), state)
+    return _SAID[_same([one != "0" for one in found or ()])]
+
+
+def _arithmetic(text: str, state: State) -> Texts | None:
+    tokens: list[str] = []
+    texts: list[Texts] = []
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            return None
+        number, name, place, sign = match.groups()
+        known = (number,) if number else _variable(name, place, state) if name else (sign,)
+        if known is None or (name and not all(one.isdecimal() for one in known)):
+            return None
+        tokens.append("" if sign else "n")
+        texts.append(known)
+        at = match.end()
+    if not tokens or sum(len(one) > 1 for one in texts) > 1:
+        return None
+    try:
+        return tuple(str(_Arithmetic(one).value()) for one in product(*texts))
+    except (IndexError, ValueError):
+        return None
+
+
+class _Arithmetic:
+    """The value of an expression of numbers. Raises IndexError or ValueError where it is none."""
+
+    def __init__(self, tokens: Texts) -> None:
+        self.tokens = [*tokens]
+
+    def value(self) -> int:
+        found = self.binary(0)
+        if self.tokens:
+            raise ValueError(self.tokens[0])
+        return found
+
+    def binary(self, level: int) -> int:
+        if level == len(_BINARY):
+            return self.unary()
+        found = self.binary(level + 1)
+        while self.tokens and self.tokens[0] in _BINARY[level]:
+            combine = _BINARY[level][self.tokens.pop(0)]
+            found = int(combine(found, self.binary(level + 1)))
+        return found
+
+    def unary(self) -> int:
+        token = self.tokens.pop(0)
+        if token == "!":
+            return int(not self.unary())
+        if token == "-":
+            return -self.unary()
+        if token == "(":
+            found = self.binary(0)
+            if self.tokens.pop(0) != ")":
+                raise ValueError(token)
+            return found
+        return int(token)
+
+
+# --- what is kept ---------------------------------------------------------------------
+
+
+def count(text: str, state: State) -> State | None:
+    """The state behind a line that counts a failure; None where it does nothing of the kind."""
+    match = _COUNTS.fullmatch(text.strip())
+    if match is None or not state.ran:
+        return None
+    if match[1] in state.told:  # one more, or none, on top of a failure
+        return state
+    by = next((one for one in match.groups()[1:] if one), "1")
+    more = texts_of(by, state)
+    if not more or judge_exit(more) is not Said.FAILED:
+        return None
+    return keep(match[1], _UNLIKE_0, state)
+
+
+def keep(name: str, value: str, state: State) -> State:
+    """The state in which a variable has a value that says something of a failure."""
+    told = {one for one in state.told if one.partition("=")[0] != name}
+    if value == _UNLIKE_0 or FLAG.fullmatch(value):
+        told |= {name, f"{name}={value}"}
+    elif _CLEARED.fullmatch(value):
+        told.add(f"{name}={value}")
+    return state._replace(told=frozenset(told))
+
+
+def assign(words: tuple[Word, ...], state: State) -> State:
+    """`rc=$?` keeps what was said; `cmd || failed=1` what a script made of it."""
+    for word in words:
+        name, _, value = word.value.partition("=")
+        texts = None if word.scripts or not state.ran else texts_of(value, state)
+        counted = count(word.value, state)
+        if counted is not None:
+            state = counted
+        elif judge_exit(texts) is Said.FAILED and len(texts or ()) > 1:
+            state = keep(name.rstrip("+"), _UNLIKE_0, state)
+        else:
+            state = keep(name.rstrip("+"), texts[0] if texts and len(texts) == 1 else "$", state)
+    return state

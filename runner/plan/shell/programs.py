@@ -71,12 +71,13 @@ _FAR = frozenset(
     {"docker", "podman", "docker-compose", "nerdctl", "ssh", "vagrant", "nix-shell", "nix"}
 )
 """Programs that run another elsewhere, whose exit they pass on."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _PYTHON = regex(r"python[\d.]*\Z|pypy[\d.]*\Z")
 _MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrunner behave"
 _TEST_MODULES = frozenset(_MODULES.split())
 _GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
 _GIVEN_BY = regex(r"-[a-z]*c|--command|--session-command")
+_STATUS_PUT_IN = regex(r"(?<!\\)\$\?")
 _RETURNS = regex(r"-[a-z]*e[a-z]*\Z|--return\Z")
 _SPLITS = regex(r"(?:-[iv0]*S|--split-string=?)(.*)", re.DOTALL)
 _ASSIGNS = regex(r"[A-Za-z_]\w*=")
@@ -212,6 +213,31 @@ def names_test_tool(command: Simple | list[str] | tuple[str, ...]) -> bool:
     return is_test_program(command) and name not in _TARGETS | _SCRIPTS | _FAR
 
 
+def is_script_word(at: int, words: tuple[str, ...]) -> bool:
+    """Whether a word of a shell is its script, by path or behind `-c`, and no value of `-o`.
+
+    With `-s` all of them are what the script is given, which it reads (POSIX.1-2017, sh).
+    """
+    word = words[at]
+    if any(re.fullmatch(r"-\w*s", one) for one in words[: at + 1]):
+        return False
+    if word.startswith(("-", "+")):
+        return bool(re.fullmatch(r"-\w*c", word))
+    return not (at and re.fullmatch(r"[-+]\w*o", words[at - 1]))
+
+
+def line_inside(command: Simple, line: str) -> str:
+    """The line that a shell is given behind `-c`, as it comes to it.
+
+    Between double quotes it is the shell around it that puts in `$?`: the exit of what ran before
+    (POSIX.1-2017, XCU 2.2.3).
+    """
+    word = next((one.text for one in command.words if one.value == line), "")
+    if word.startswith('"') and _STATUS_PUT_IN.search(word):
+        return line.replace("$?", "0")
+    return line
+
+
 def exit_of_failed_tests(command: Simple) -> str:
     """With what a test program ends where tests fail, and with nothing else then; else empty."""
     name, words = program_of(command)
@@ -225,7 +251,7 @@ def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
     name, words = program_of(command)
     plain = [word for word in words if not word.startswith("-")]
     runs = _PYTHON.match(name) or name in ("node", "tsx", "ts-node", "deno", "ruby", "perl", "php")
-    if runs or name in _SHELLS:
+    if runs or name in SHELLS:
         return not {"-c", "-e", "-m"} & set(words) and any(map(_is_test_file, plain[:1]))
     return _is_test_file(command_path(command))
 

@@ -131,6 +131,8 @@ class Case:
 
     bodies: tuple[Script, ...]
     subject: Word | None = None
+    patterns: tuple[tuple[str, ...], ...] = ()
+    """Of each body those that lead to it."""
 
     @property
     def substituted(self) -> tuple[Script, ...]:

@@ -86,12 +86,10 @@ def set_options(words: tuple[str, ...], state: State) -> State:
     return state
 
 
-def set_trap(words: tuple[str, ...], state: State) -> State:
-    """What `trap` makes of it."""
-    action, *conditions = words[words[:1] == ("--",) :] or ("",)
+def set_trap(conditions: list[str], state: State, *, good: Said | None) -> State:
+    """What `trap` makes of it, whose action ends `good`, if it ends the shell with success."""
     # Several conditions may stand behind one action, `0` among them for the end (POSIX, trap); the
     # last trap that was set is the one that holds.
-    good = Said.OK if re.search(r"\bexit\s+0\b", action) else None
     named = {one.upper().removeprefix("SIG") for one in conditions}
     if "ERR" in named:  # where a command fails that nobody asks about (bash(1), trap)
         state = state._replace(on_error=good)

@@ -198,26 +198,25 @@ class _Reader(Cursor):
         self.newlines()
         self.expect("in")
         bodies: list[Script] = []
+        patterns: list[tuple[str, ...]] = []
         while True:
             self.newlines()
             if self.keyword() == "esac":
                 self.word()
-                return Case(tuple(bodies), subject)
+                return Case(tuple(bodies), subject, tuple(patterns))
+            words: list[str] = []
             while self.operator() != ")":
                 if self.at >= len(self.text):
                     raise ShellSyntaxError("a case without end")
-                self.skip(1) if self.operator() else self.word()
+                self.skip(1) if self.operator() else words.append(self.word().value)
                 self.blanks()
             self.skip(1)
+            patterns.append(tuple(words))
             bodies.append(self.script((";;", ";&", ";;&", "esac")))
-            if self.operator() in (";;", ";&", ";;&"):
-                self.skip(len(self.operator()))
+            self.skip(len(self.operator()))
 
     def read_redirections(self, node: Node) -> Node:
-        """Behind a compound command there may be redirections, which change no exit.
-
-        What is substituted in them runs before it, as it would for a command that does nothing.
-        """
+        """Redirections change no exit; what is substituted in them runs before the command."""
         self.blanks()
         start = self.at
         led: list[Word | HereDocument] = []

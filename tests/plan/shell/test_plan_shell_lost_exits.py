@@ -78,6 +78,29 @@ LOST = (
     "pytest -q || [ $? -ne 5 ]",
     "pytest -q; [ $? -eq 1 -o $? -eq 5 ]",
     "echo a | while read -r x; do pytest -q; true; done",
+    "jest; exit $(( $? > 1 ))",
+    "jest; exit $((1 - $?))",
+    "jest; if [ $? -ge 2 ]; then exit 1; fi",
+    "jest; if [ $? != 0 ]; then echo bad; fi",
+    "jest; if (($? > 1)); then exit 1; fi",
+    "jest; (( ! $? )) || true",
+    "jest; [ $? ]",
+    'jest; [ "x$?" = "x1" ]',
+    "jest; case $? in 0|1) ;; *) exit 1;; esac",
+    "jest; case $? in 0) echo ok;; *) echo bad;; esac",
+    "ok=true; jest || ok=false; $ok || echo bad",
+    "ok=yes; jest || ok=no; [ $ok != maybe ]",
+    "ok=yes; jest || ok=no; [ -n $ok ]",
+    "jest; rc=0; exit $rc",
+    "f() { jest; local rc=0; return $rc; }; f",
+    # between double quotes the outer shell puts `$?` in, before anything has run
+    'bash -c "jest; exit $?"',
+    'bash -c "jest; rc=$?; echo x; exit $rc"',
+    'trap "exit $?" EXIT; jest',
+    # what a trap calls
+    "trap cleanup EXIT; cleanup() { exit 0; }; jest",
+    "cleanup() { rm -f x; exit 0; }; trap cleanup EXIT; jest",
+    "set -e; on_error() { echo bad; exit 0; }; trap on_error ERR; jest",
 )
 KEPT = (
     "false || pytest -q",
@@ -137,6 +160,40 @@ KEPT = (
     "pytest -q; [ $? -ne 1 ]",
     "pytest -q; rc=$?; [ $rc -eq 5 ] && rc=0; exit $rc",
     "echo a | while read -r x; do pytest -q || exit 1; done",
+    # with what jest ends nobody knows, but that it is not 0
+    "jest; if [ $? != 0 ]; then exit 1; fi",
+    'jest; rc=$?; echo $rc; if test "$rc" != "0"; then exit 1; fi',
+    "jest; [ 0 -eq $? ]",
+    "jest; [ 0 = $? ] || exit 1",
+    "jest; test $? -lt 1",
+    "jest; if [ ! $? -eq 0 ]; then exit 1; fi",
+    'jest; [ "x$?" = x0 ]',
+    "jest; if (( $? )); then exit 1; fi",
+    "jest; (( ! $? ))",
+    'jest; let "$? == 0"',
+    "jest; exit $(( $? != 0 ))",
+    "jest; rc=$?; exit ${rc:-0}",
+    "jest; case $? in 0) ;; *) exit 1;; esac",
+    'jest; case "$?" in 0) echo ok;; [1-9]*) exit 1;; esac',
+    "jest; rc=$?; case $rc in (0) exit 0;; (*) exit $rc;; esac",
+    'jest | tee log; exit "$PIPESTATUS"',
+    "jest | tee log; (( PIPESTATUS[0] == 0 ))",
+    "ok=true; jest || ok=false; $ok",
+    "ok=true; jest || ok=false; if ! $ok; then exit 1; fi",
+    "ok=1; jest || ok=0; (( ok ))",
+    'ok=1; jest || ok=; [ -n "$ok" ]',
+    "ok=yes; jest || ok=no; [ $ok != no ]",
+    "ok=yes; jest || ok=no; case $ok in yes) exit 0;; esac; exit 1",
+    "rc=0; for x in a b; do jest $x || rc=$((rc+1)); done; exit $rc",
+    "failed=0; jest || ((failed++)); exit $failed",
+    'failed=0; jest || let "failed += 1"; (( failed == 0 ))',
+    "rc=0; jest; rc=$((rc | $?)); make; rc=$((rc | $?)); exit $rc",
+    "f() { jest; local rc=$?; echo; return $rc; }; f",
+    "export rc=0; jest || export rc=1; exit $rc",
+    "cleanup() { s=$?; rm -f x; exit $s; }; trap cleanup EXIT; jest",
+    "trap 'true; exit' EXIT; jest",
+    "trap 'rm -f lock; exit $?' INT; jest",
+    'bash -c "jest; exit \\$?"',
 )
 
 
@@ -145,7 +202,7 @@ def failing(tmp_path):
     """A folder with a test program that fails, and a shell that finds it first."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name, code in (("pytest", 1), ("make", 0)):
+    for name, code in (("pytest", 1), ("jest", 1), ("make", 0)):
         (folder / name).write_text(f"#!/bin/sh\necho failed\nexit {code}\n")
         (folder / name).chmod(0o755)
     (tmp_path / "run.sh").write_text("exit 0\n")
