@@ -15,7 +15,8 @@ PRELOAD = r"""'use strict';
     if (!require('worker_threads').isMainThread) return;
     const fs = require('fs'), path = require('path');
     const script = process.argv[1] || '';
-    const names = 'jest|vitest|_?mocha|ava|tap|jasmine|karma|playwright|cypress|wdio|uvu|qunit';
+    const others = 'ava|tap|tape|jasmine|karma|playwright|cypress|wdio|uvu|qunit';
+    const names = `jest|vitest|_?mocha|${others}`;
     const isTool = new RegExp(`^(?:${names})$`);
     const installed = script.split(/[\\/]node_modules[\\/]/).slice(1).pop() || '';
     const inside = /^(?:\.bin[\\/])?(?:@[^\\/]+[\\/])?([^\\/]+)/.exec(installed);
@@ -79,20 +80,35 @@ PRELOAD = r"""'use strict';
       else mocha = (mocha || []).concat(done);
       going = going || (name === 'mocha' && done !== 'ends');
     });
-    process.on('exit', (code) => {
+    let said = null;
+    const report = (code) => {
+      if (said === code) return;
+      said = code;
       try {
         const modules = process.moduleLoadList || [];
         const loaded = modules.some((one) => one.endsWith(' internal/test_runner/harness'));
-        if (!tool && !loaded) return;
-        const who = { tool: tool || 'node', pid: process.pid, chain, key: digest };
+        // Of a script that nobody knows what it printed counts, where it failed the last time.
+        const unknown = path.join(out, `script-${digest}.json`);
+        const known = tool || (loaded ? 'node' : '');
+        if (!known && !code) return fs.rmSync(unknown, { force: true });
+        const who = { tool: known || 'script', pid: process.pid, chain, key: digest };
         const about = { ...who, exit: code, tail };
+        if (!known) return fs.writeFileSync(unknown, JSON.stringify(about));
         const cut = { titles: ['(ended before its tests did)'], file: '', status: 'fail' };
         if (going && mocha && !code) mocha.push(cut);
+        going = false;
         const told = jest ? { testResults: jest } : mocha ? { tests: mocha } : null;
         if (told) fs.writeFileSync(`${stem}.tests`, JSON.stringify(told));
         fs.writeFileSync(`${stem}.json`, JSON.stringify(about));
       } catch { /* as above */ }
-    });
+    };
+    process.on('exit', report);
+    // tape and others say how they end once others were told that the process does.
+    const end = process.reallyExit;
+    process.reallyExit = function ended(code) {
+      report(Number(code === undefined ? process.exitCode : code) || 0);
+      return end.apply(this, arguments);
+    };
   } catch { /* as above */ }
 
   // Node's own runner once more, with a report of its own beside what it prints.

@@ -51,11 +51,6 @@ _SCRIPT_BAD = regex(
     re.MULTILINE,
 )
 _TOOK = regex(r"\d+m?s")
-_TAP = regex(
-    r"^(?P<deep> *)(?:# Subtest: (?P<begins>.+)"
-    r"|(?P<bad>not )?ok \d+ - (?P<name>.+?)(?: # (?P<why>SKIP|TODO)\b.*)?)$",
-    re.MULTILINE,
-)
 _OUTCOMES = {
     "pass": TestOutcome.PASSED,
     "ok": TestOutcome.PASSED,
@@ -102,29 +97,6 @@ def parse_results(output: str) -> TestResults | None:
     found = {name: outcome for read in readers for name, outcome in read(output).items()}
     tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
     return TestResults(tests) if tests else None
-
-
-def tap_results(output: str) -> TestResults | None:
-    """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
-    above: list[str] = []
-    groups: set[str] = set()
-    """What tests were told below."""
-    found: dict[str, TestOutcome] = {}
-    for match in _TAP.finditer(without_colours(output)):
-        # A subtest is indented by four blanks (testanything.org, TAP 14).
-        depth = len(match["deep"]) // 4
-        if match["begins"] is not None:
-            above[depth:] = [match["begins"].strip()]
-            continue
-        groups.add(" > ".join(above[:depth]))
-        name = " > ".join([*above[:depth], match["name"].strip()])
-        if name not in groups:
-            # With this directive `not ok` is no failure (TAP 14, directives).
-            idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
-            ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
-            found[name] = idle if match["why"] else ended
-    tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
-    return TestResults(tests) if tests and output.lstrip().startswith("TAP version") else None
 
 
 def _go(output: str) -> dict[str, TestOutcome]:
@@ -250,7 +222,7 @@ _UNITTEST_COUNTS = regex(
 )
 _UNITTEST_WORDS = {"expected failures": "xfailed", "unexpected successes": "failures"}
 """What unittest says otherwise than the rest: the second fails a run (`unittest/result.py`)."""
-_TAP_COUNT = regex(r"^(?:#|\u2139) (pass|fail|skipped) (\d+)$", re.MULTILINE)
+_TAP_COUNT = regex(r"^(?:#|\u2139) (pass|fail|skipped) +(\d+)$", re.MULTILINE)
 _GO_PACKAGE = regex(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
 _GO_TEST = regex(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
 _GO_NONE = regex(r"\[no tests to run\]|\[no test files\]")
@@ -262,6 +234,15 @@ _JEST = regex(r"^Tests: +((?:\d+ \w+, )*\d+ total)$", re.MULTILINE)
 _MOCHA = regex(r"^ +(\d+) (passing|failing|pending)\b", re.MULTILINE)
 _MOCHA_WORDS = {"passing": "passed", "failing": "failed", "pending": "skipped"}
 
+_AVA = regex(
+    r"^ *(\d+) (?:(?:test|hook)s? (passed|failed|skipped)|(uncaught|unhandled) \w+)$", re.MULTILINE
+)
+_UVU = regex(r"^ *Total: +(\d+)\n *Passed: +(\d+)\n *Skipped: +(\d+)$", re.MULTILINE)
+_JASMINE = regex(r"^(\d+) specs?, (\d+) failures?(?:, (\d+) pending specs?)?$", re.MULTILINE)
+_NODE_TAP = regex(r"^# \{ total: \d+(?:, \w+: \d+)* \}$", re.MULTILINE)
+_NODE_TAP_WORD = regex(r"(pass|fail|skip): (\d+)")
+_WORDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+
 _IDLE = frozenset({"skipped", "deselected", "xfailed"})
 
 
@@ -269,9 +250,9 @@ def read_counts(output: str) -> tuple[tuple[str, int], ...]:
     """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
 
     Knows the closing lines of pytest, unittest, node's test runner (TAP and spec), cargo test, go
-    test, vitest, jest and mocha.
+    test, vitest, jest, mocha, ava, uvu, jasmine, tap and tape.
     """
-    for reader in (_pytest, _count_unittest, _tap, _count_cargo, _count_go, _vitest, _jest, _mocha):
+    for reader in _READERS:
         counts = reader(output)
         if counts is not None:
             return tuple(counts.items())
@@ -360,6 +341,40 @@ def _jest(output: str) -> dict[str, int] | None:
 def _mocha(output: str) -> dict[str, int] | None:
     found = _count_words((_MOCHA_WORDS[word], number) for number, word in _MOCHA.findall(output))
     return {"passed": 0} | found if "passed" in found else None
+
+
+def _ava(output: str) -> dict[str, int] | None:
+    found = _AVA.findall(output[-400:])  # a test may print such a line itself
+    counts: dict[str, int] = {}
+    for number, word, thrown in found:
+        name = "failed" if thrown else word
+        counts[name] = counts.get(name, 0) + _add([number])
+    return {"passed": 0} | counts if counts else None
+
+
+def _totals(output: str) -> dict[str, int] | None:
+    """Of uvu, where what is left of all failed, and of jasmine, where it passed."""
+    rows = _UVU.findall(without_colours(output))
+    if rows:
+        every, passed, skipped = map(read_number, rows[-1])
+        return {"passed": passed, "failed": every - passed - skipped, "skipped": skipped}
+    rows = _JASMINE.findall(output)
+    if not rows:
+        return None
+    every, failed, skipped = (read_number(one or "0") for one in rows[-1])
+    return {"passed": every - failed - skipped, "failed": failed, "skipped": skipped}
+
+
+def _node_tap(output: str) -> dict[str, int] | None:
+    rows = _NODE_TAP.findall(output)
+    found = _NODE_TAP_WORD.findall(rows[-1]) if rows else []
+    return {"passed": 0} | _count_words((_WORDS[w], n) for w, n in found) if rows else None
+
+
+_READERS = (
+    *(_pytest, _count_unittest, _tap, _count_cargo, _count_go, _vitest, _jest, _mocha),
+    *(_ava, _totals, _node_tap),
+)
 
 
 def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:

@@ -14,6 +14,7 @@ read gives nothing: whatever ran may have written it.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -31,7 +32,6 @@ from runner.gates.junit import (
 from runner.gates.result_parsers import (
     parse_results,
     read_counts,
-    tap_results,
     without_colours,
 )
 from runner.lazy_dataclass import dataclass
@@ -50,6 +50,8 @@ _PHASE = regex(r" \((?:setup|call|teardown)\)\Z")
 """What pytest puts behind the id of the test that runs."""
 _MARK = regex(r"start-[0-9a-f]{1,8}")
 _MOST_LOST = 5000
+_BY_EXIT = frozenset({"ava", "tap", "tape", "jasmine", "uvu", "qunit"})
+"""Tools that do nothing but test and give no report: how they end says whether tests failed."""
 _ASKED = ("go", "cargo")
 """Tools that name every test only where they are asked to."""
 
@@ -232,7 +234,7 @@ def _read_kept(file: Path, root: str) -> Report:
     counts = named.counts() if named else {}
     time = _time(beside) or _time(file)
     if tail is not None:
-        counts = counts or _parse_summary(str(tail), code)
+        counts = counts or _parse_summary(str(tail), code, by_exit=tool in _BY_EXIT)
     return Report(tool, key, named, counts, pid, _pids(above), time, _marks(above))
 
 
@@ -261,7 +263,7 @@ def _is_json(output: str) -> bool:
     return output.startswith('{"Time":') or '\n{"Time":' in output
 
 
-def _parse_summary(output: str, code: int) -> dict[str, int]:
+def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str, int]:
     """The closing summary; what failed without a count is one, where the program said so."""
     plain = without_colours(output)
     counts = dict(read_counts(plain))
@@ -269,7 +271,7 @@ def _parse_summary(output: str, code: int) -> dict[str, int]:
     if code and not failed:
         named = parse_results(plain)
         bad = len(named.failing) if named else 0
-        if bad or _says_failed(plain):
+        if bad or by_exit or _says_failed(plain):
             counts = {"passed": 0, **counts, "failed": max(1, bad)}
     return counts
 
@@ -299,6 +301,11 @@ def _time(file: Path) -> int:
 # --- script results -------------------------------------------------------------------
 
 
+_TAP = regex(
+    r"^(?P<deep> *)(?:# Subtest: (?P<begins>.+)"
+    r"|(?P<bad>not )?ok \d+ - (?P<name>.+?)(?: # (?P<why>SKIP|TODO)\b.*)?)$",
+    re.MULTILINE,
+)
 _MOST = 200_000
 _MESSAGE = 4000
 _OUTCOMES = {
@@ -308,6 +315,29 @@ _OUTCOMES = {
     "fail": TestOutcome.FAILED,
 }
 """All else (`pending`, `todo`, `disabled`, `skipped`) did not run."""
+
+
+def tap_results(output: str) -> TestResults | None:
+    """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
+    above: list[str] = []
+    groups: set[str] = set()
+    """What tests were told below."""
+    found: dict[str, TestOutcome] = {}
+    for match in _TAP.finditer(without_colours(output)):
+        # A subtest is indented by four blanks (testanything.org, TAP 14).
+        depth = len(match["deep"]) // 4
+        if match["begins"] is not None:
+            above[depth:] = [match["begins"].strip()]
+            continue
+        groups.add(" > ".join(above[:depth]))
+        name = " > ".join([*above[:depth], match["name"].strip()])
+        if name not in groups:
+            # With this directive `not ok` is no failure (TAP 14, directives).
+            idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
+            ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
+            found[name] = idle if match["why"] else ended
+    tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
+    return TestResults(tests) if tests and output.lstrip().startswith("TAP version") else None
 
 
 def read_script_results(file: Path, root: str) -> TestResults | None:

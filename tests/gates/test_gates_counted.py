@@ -60,6 +60,15 @@ NODE_STARTS = """\
 const {{ spawnSync }} = require('node:child_process');
 const done = spawnSync({}, {{ stdio: 'inherit' }});
 """
+TAP = """\
+const fs = require('node:fs');
+const again = process.argv[2] === 'once' && fs.existsSync('met');
+if (process.argv[2] === 'once') fs.writeFileSync('met', '');
+console.log(`${again ? '' : 'not '}ok 1 it is so\\n\\n1..1\\n# tests 1`);
+console.log(`# pass  ${again ? 1 : 0}\\n# fail  ${again ? 0 : 1}`);
+process.on('exit', () => process.exit(again ? 0 : 1));
+"""
+"""How tape says it: with two blanks, and an exit that it sets once the process ends."""
 FILES = {
     "test_u.py": UNIT.format(2),
     "test_v.py": UNIT.format(1),
@@ -113,6 +122,16 @@ FILES = {
     + "if (!done.status) throw new Error('it is to fail');\n",
     "unheeded.js": NODE_STARTS.format("'python3', ['-m', 'pytest', '-q', 'test_bad.py']"),
     "unheeded_node.js": NODE_STARTS.format("process.execPath, ['--test', 'bad.test.js']"),
+    "tap.js": TAP,
+    "unheeded_tap.js": NODE_STARTS.format("process.execPath, ['tap.js']").replace(
+        "inherit", "pipe"
+    ),
+    "on_purpose_tap.js": NODE_STARTS.format("process.execPath, ['tap.js']")
+    + "if (!done.status) throw new Error('it is to fail');\n",
+    "again.js": NODE_STARTS.format("process.execPath, ['tap.js', 'once']")
+    + "if (done.status) require('node:child_process').spawnSync(process.execPath, "
+    "['tap.js', 'once'], { stdio: 'inherit' });\n",
+    "prints.js": "console.log('# pass 1\\n# fail 1');\n",
     "test_cut.py": "import os\ndef test_a(): os._exit(0)\n",
     "direct.py": "import unittest, test_u\n"
     "unittest.TextTestRunner().run(unittest.defaultTestLoader.loadTestsFromModule(test_u))\n",
@@ -190,6 +209,7 @@ def needs(line):
         "node unheeded.js",
         "node unheeded_node.js",
         "sh unheeded_go.sh",
+        "node unheeded_tap.js",
         # never come to their tests
         "xargs -r python3 -m pytest -q < none.txt",
         "cat none.txt | xargs -r timeout 9 python3 -m pytest -q",
@@ -233,6 +253,9 @@ def test_what_is_reported_to_fail_is_refused_whatever_the_exit(tmp_path, line):
         ("node on_purpose.js", None),
         ("node on_purpose_node.js", None),
         ("sh on_purpose_go.sh", None),
+        ("node on_purpose_tap.js", None),
+        ("node again.js", None),
+        ("node prints.js", None),
         ("python3 all_good.py", 1),
         ("make print", None),
         ("make good", 1),

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from runner.gates.result_parsers import parse_results, tap_results
+from runner.gates.result_parsers import parse_results
+from runner.gates.test_reports import tap_results
 
 GO_JSON = """{"Action":"run","Package":"shop","Test":"TestA"}
 {"Action":"pass","Package":"shop","Test":"TestA","Elapsed":0}
