@@ -190,7 +190,7 @@ PRELOAD = r"""'use strict';
         if (request === '@jest/core') return core(found);
         const from = parent && parent.filename;
         const mine = from && /[\\/]mocha[\\/]lib[\\/]/.test(from);
-        if (mine && request.endsWith('runner')) runner(found);
+        if (mine && /runner(?:\.[cm]?js)?$/.test(request)) runner(found.Runner || found);
       } catch { /* as above */ }
       return found;
     };

@@ -119,14 +119,18 @@ test("no price", () => { expect(price(0)).toBe(0); });
 LINES = {"jest": "jest", "mocha": "mocha", "vitest": "vitest run"}
 
 
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
+OLDER = ("jest@29", "vitest@2", "mocha@11")
+NEWER = ("jest@30", "vitest@4", "mocha@12")
+
+
+@pytest.fixture(scope="module", params=[OLDER, NEWER], ids=["older", "newer"])
+def packages(tmp_path_factory, request):
     """The three tools, installed once."""
     if not os.environ.get("CAMPAIGN_SECONDS"):
         pytest.skip("set CAMPAIGN_SECONDS to install and run jest, vitest and mocha")
     folder = tmp_path_factory.mktemp("packages")
     (folder / "package.json").write_text("{}")
-    line = ["npm", "install", "--no-audit", "--no-fund", "jest@29", "vitest@2", "mocha@11"]
+    line = ["npm", "install", "--no-audit", "--no-fund", *request.param]
     if not shutil.which("npm") or subprocess.run(line, cwd=folder, check=False).returncode:
         pytest.skip("npm reaches no registry")
     return folder / "node_modules"
