@@ -133,6 +133,8 @@ PRELOAD = r"""'use strict';
   function asked(file) {
     const fs = require('fs');
     const words = process.argv.slice(2);
+    const folder = env.RUNNER_COVER_LCOV;
+    if (folder) fs.mkdirSync(require('path').join(folder, 'ran-vitest'), { recursive: true });
     const first = words.find((word) => !word.startsWith('-')) || '';
     if (/^(?:bench|list|init|complete)$/.test(first)) return;
     const other = /^(?:-h|--help|-v|--version|--outputFile.*|--mergeReports.*)$/;

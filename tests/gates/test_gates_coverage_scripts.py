@@ -11,6 +11,7 @@ from coverage_bench import Yard, shown
 
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted
+from runner.gates.node_hook import PRELOAD
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
 
@@ -54,6 +55,31 @@ def test_node_is_measured_by_its_own_engine(yard):
     assert (finding.path, finding.line) == ("src/math.mjs", 3)
     assert found.coverage == (66.66, 6, 70, 66.66)
     assert shown(found)["src/math.mjs", ""] == "1-2,5,8"
+
+
+VITEST = """\
+import "../../vitest.config.mjs";
+import { spawnSync } from "node:child_process";
+const tests = new URL("../../test/math.test.mjs", import.meta.url).pathname;
+const env = { ...process.env };
+if (process.argv[2] === "apart") env.NODE_V8_COVERAGE = "";
+process.exit(spawnSync(process.execPath, ["--test", tests], { env, stdio: "inherit" }).status);
+"""
+"""Runs tests in a process of its own, of which V8 tells nothing where they are `apart`."""
+
+
+@node
+@pytest.mark.parametrize("how", ["apart", "here"])
+def test_what_vitest_ran_out_of_sight_is_not_measured(tmp_path, how):
+    yard = Yard(tmp_path, "none").write("src/math.mjs", MATH).write("test/math.test.mjs", TEST)
+    yard.write("vitest.config.mjs", "export default {};\n", before="export default {};\n")
+    yard.write("node_modules/vitest/vitest.mjs", VITEST, before=VITEST)
+    (tmp_path / "report.cjs").write_text(PRELOAD)
+    hooked = f'NODE_OPTIONS="--require {tmp_path}/report.cjs" RUNNER_REPORT_OUT={tmp_path}'
+    found = yard.proved(f"{hooked} node node_modules/vitest/vitest.mjs {how}")
+    (finding,) = found.findings
+    assert finding.refuses is (how == "here")
+    assert ("could not be measured" in finding.message) is (how == "apart")
 
 
 @node

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 V8 = "v8"
 LCOV = "lcov"
+VITEST = "ran-vitest"
+"""A folder in it that tells that vitest ran."""
 RUST = "rust.lcov"
 GO = "go.out"
 _INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
