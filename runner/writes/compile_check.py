@@ -314,6 +314,8 @@ const ways = ending === '.mjs' ? [asModule] : ending === '.cjs' ? [asScript] : b
 const wrong = typed ? [] : ways.map((way) => way());
 // What Node takes is JavaScript, whatever TypeScript thinks of old octals and HTML comments.
 if (wrong.some((one) => one === undefined)) say({});
+// To Node a file of this ending is no module, whatever else can parse it (nodejs.org, packages).
+if (ending === '.cjs' && asModule() === undefined) say(wrong[0]);
 const flow = /@flow\b/.test(text.slice(0, 2000));
 const own = flow ? undefined : parser();
 if (own?.ts) byTypeScript(own.ts);

@@ -150,6 +150,15 @@ def test_a_typescript_that_cannot_be_started_leaves_scripts_to_node(tmp_path):
     assert compiled(tmp_path, "a.ts", "let a=;").severity is Severity.NOTE
 
 
+@pytest.mark.parametrize("text", ["export const a = 1;\n", "import a from 'b';\nawait a;\n"])
+def test_what_a_commonjs_file_may_not_hold_is_refused_beside_typescript_too(tmp_path, text):
+    newer(tmp_path)
+    assert compiled(tmp_path, "a.cjs", text).refuses
+    assert compiled(tmp_path, "a.mjs", text) is None
+    assert compiled(tmp_path, "a.cts", text) is None
+    assert compiled(tmp_path, "b.cjs", "const b = <div/>;\n") is None
+
+
 @pytest.mark.parametrize("text", ["class A { @dec m() {} }\n", "{ using a = b(); }\n"])
 def test_syntax_that_is_newer_than_node_may_stand_within_a_line(tmp_path, text):
     assert compiled(tmp_path, "a.js", text).severity is Severity.NOTE
