@@ -56,6 +56,7 @@ _QUOTED = re.compile(r"""\s*(["'`])[^"'`]*\1\s*\Z""")
 def tests_of(source: str) -> TestFile:
     """The tests of a file by the names of their groups and their own."""
     mask = mask_literals(source, LITERALS)
+    asserting = _asserting_names(source)
     found = list(_calls(source, mask))
     tests: dict[str, TestBody] = {}
     marks: list[tuple[str, int]] = []
@@ -73,7 +74,7 @@ def tests_of(source: str) -> TestFile:
             claims=tuple(_claims(source, mask, match.end(), end)),
             marks=held,
             cases=tuple(_cases(source, mask, begin, match)),
-            helped=_is_helped(mask, match.end(), end),
+            helped=_is_helped(mask, match.end(), end, asserting),
         )
         tests[name] = replace(own, spelled_out=_spell_out(source, mask, (begin, end), own))
     return TestFile(tests, tuple(marks))
@@ -134,9 +135,26 @@ _TELLS = frozenset(_TELLS_WORDS.split())
 """What tape, tap, ava and node:test have a test do that is no assertion."""
 
 
-def _is_helped(mask: str, start: int, end: int) -> bool:
+_FROM = re.compile(
+    r"(?:\b(?:const|let|var)\s{1,9}(?P<cjs>\{[^{}]{0,400}\}|[\w$]{1,80})\s{0,9}=\s{0,9}"
+    r"require\(\s{0,9}"
+    r"|\bimport\s{1,9}(?P<esm>[\w$\s{},*]{1,400}?)\s{1,9}from\s{1,9})[\"'](?:node:)?"
+    r"(?:assert(?:/strict)?|chai|power-assert|expect|should|must|unexpected|uvu/assert)[\"']"
+)
+"""How a file takes in what asserts, under whatever name: `const a = require('assert')`."""
+
+
+def _asserting_names(source: str) -> re.Pattern[str] | None:
+    """A call of what a file took in from a library that asserts; None where it took none."""
+    found = (one["cjs"] or one["esm"] for one in _FROM.finditer(source))
+    names = {name for one in found for name in re.findall(r"[\w$]+", one)} - {"as", "type"}
+    listed = "|".join(map(re.escape, sorted(names)))
+    return re.compile(rf"(?<![\w.$])(?:{listed})(?:\.\w+)*\s*\(") if names else None
+
+
+def _is_helped(mask: str, start: int, end: int, asserting: re.Pattern[str] | None) -> bool:
     """Whether a test calls what asserts for it: by its name, or of what its tool gave it."""
-    if _HELPS.search(mask, start, end):
+    if _HELPS.search(mask, start, end) or (asserting and asserting.search(mask, start, end)):
         return True
     begins = _BEGINS.search(mask, start, end)
     if begins is None:
