@@ -66,14 +66,22 @@ _NUMBERS = {
 }
 _SAID = {True: Said.OK, False: Said.FAILED, None: Said.EITHER}
 _CLOSES = frozenset({"]", "]]"})
+_MOST_DIGITS = 18
 
 
 def judge_exit(texts: Texts | None) -> Said:
     """How a shell ends that is told to `exit` with one of these."""
-    numbers = {int(one) % 256 if one.isdecimal() else None for one in texts or ("",)}
+    numbers = {_code(one) for one in texts or ("",)}
     if None in numbers or (0 in numbers and len(numbers) > 1):
         return Said.EITHER
     return Said.OK if 0 in numbers else Said.FAILED
+
+
+def _code(text: str) -> int | None:
+    """What `exit` makes of it; more digits than a shell counts in are an error, which is a 2."""
+    if text.isdecimal():
+        return int(text) % 256 if _is_number(text) else 2
+    return None
 
 
 @lru_cache(maxsize=1024)
@@ -145,9 +153,14 @@ def _compare(lefts: Texts | None, how: str, rights: Texts | None) -> bool | None
         if any(re.search(r"[*?\[(]", one) for one in rights or ()):
             return None
         return _same([_TEXTS[how](*pair) for pair in pairs])
-    if not all(one.isdecimal() for pair in pairs for one in pair):
+    if not all(_is_number(one) for pair in pairs for one in pair):
         return None
     return _same([_NUMBERS[how](int(left), int(right)) for left, right in pairs])
+
+
+def _is_number(text: str) -> bool:
+    """A shell counts in 64 bits, so what has more digits is none for it."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def may_fit(pattern: str, texts: Texts | None) -> bool | None:
