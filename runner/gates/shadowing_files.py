@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import Check, Proved
 from runner.gates.script_targets import behind
-from runner.gates.shadowing_sources import find_in_front
+from runner.gates.shadowing_sources import find_in_front, find_redirected
+from runner.gates.test_awareness import list_files
+from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.exit_status import commands_of
@@ -85,7 +88,32 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         _tell_beside(path, hidden, bench)
         for path, hidden in find_in_front(bench.changes, bench.before, bench.after)
     ]
-    return Proved(None, (*found, *there, *beside))
+    elsewhere = [
+        _tell_elsewhere(*one, bench)
+        for one in find_redirected(
+            bench.changes, bench.before, bench.after, partial(_sources, bench)
+        )
+    ]
+    return Proved(None, (*found, *there, *beside, *elsewhere))
+
+
+def _sources(bench: GateContext) -> list[str]:
+    """What is no test and a program can import."""
+    return [
+        path
+        for path in list_files(bench)
+        if is_written_in(path, "javascript") and not bench.is_test(path)
+    ]
+
+
+def _tell_elsewhere(path: str, source: str, given: str, bench: GateContext) -> Finding:
+    return Finding(
+        check=CHECK,
+        message=f"imports of {source} find {given} in its place",
+        path=path,
+        severity=Severity.WARNING if bench.by_person else Severity.QUESTION,
+        hint="let tests import what they are about, and mock it in the test where they need to",
+    )
 
 
 def _tell_beside(path: str, hidden: str, bench: GateContext) -> Finding:

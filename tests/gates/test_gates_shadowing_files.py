@@ -166,3 +166,57 @@ def test_a_file_that_is_found_in_place_of_a_source_is_a_question(tmp_path, sourc
 )
 def test_a_file_that_takes_nobodys_place_is_fine(tmp_path, source, path):
     assert told(tmp_path, "npx vitest run", {source: "x\n"}, {source: "x\n", path: "y\n"}) == []
+
+
+VITE = "export default {{ resolve: {{ alias: {} }}, test: {{ globals: true }} }}\n"
+MAPPED = '{{"name": "a", "jest": {{"moduleNameMapper": {}}}}}'
+REDIRECTED = {
+    "an alias": ("vitest.config.js", VITE.format("{ '../lib.js': './fake.js' }")),
+    "as an address": (
+        "vitest.config.ts",
+        VITE.format("{ '../lib.js': new URL('./fake.js', import.meta.url).pathname }"),
+    ),
+    "as a path": (
+        "vite.config.mts",
+        VITE.format("[{ find: /.*lib$/, replacement: path.resolve(__dirname, 'fake.js') }]"),
+    ),
+    "in jest": (
+        "jest.config.js",
+        "module.exports = {moduleNameMapper: {'^.+/lib(.js)?$': '<rootDir>/fake'}}\n",
+    ),
+    "in package.json": ("package.json", MAPPED.format('{"lib": "<rootDir>/fake.js"}')),
+    "for TypeScript": ("tsconfig.json", '{"compilerOptions": {"paths": {"lib": ["./fake.js"]}}}'),
+}
+NAMED = {
+    "a beginning": ("vitest.config.js", VITE.format("{ '@': './src' }")),
+    "what stands for itself": ("vitest.config.js", VITE.format("{ 'lib': './lib.js' }")),
+    "an ending": (
+        "jest.config.js",
+        r"module.exports = {moduleNameMapper: {'^(\\.{1,2}/.*)\\.js$': '$1'}}" + "\n",
+    ),
+    "styles": ("package.json", MAPPED.format('{"\\\\.css$": "<rootDir>/fake.js"}')),
+    "a package": ("package.json", MAPPED.format('{"^lodash-es$": "lodash"}')),
+    "another name": ("tsconfig.json", '{"compilerOptions": {"paths": {"@app/*": ["./src/*"]}}}'),
+    "for browsers": ("package.json", '{"name": "a", "browser": {"./lib.js": "./fake.js"}}'),
+    "the entry": ("package.json", '{"name": "lib", "lib": "./fake.js"}'),
+    "no such file": ("vitest.config.js", VITE.format("{ '../lib.js': './nowhere.js' }")),
+    "no configuration": ("names.js", "export const alias = { '../lib.js': './fake.js' }\n"),
+}
+SCRIPTS = {"lib.js": "export const a = 1\n", "test/a.test.js": "import '../lib.js'\n"}
+
+
+@pytest.mark.parametrize(("path", "text"), REDIRECTED.values(), ids=REDIRECTED)
+def test_a_setting_that_hands_another_file_to_who_imports_a_source_is_asked_about(
+    tmp_path, path, text
+):
+    after = {**SCRIPTS, "fake.js": "export const a = 1\n", path: text}
+    said = "imports of lib.js find fake.js in its place"
+    assert told(tmp_path, "npx vitest run", SCRIPTS, after) == [("question", said)]
+    (tmp_path / "there").mkdir()
+    assert told(tmp_path / "there", "npx vitest run", {**SCRIPTS, path: text}, after) == []
+
+
+@pytest.mark.parametrize(("path", "text"), NAMED.values(), ids=NAMED)
+def test_a_setting_that_gives_a_source_a_name_is_fine(tmp_path, path, text):
+    after = {**SCRIPTS, "fake.js": "export const a = 1\n", "src/b.js": "", path: text}
+    assert told(tmp_path, "npx vitest run", SCRIPTS, after) == []
