@@ -1,6 +1,6 @@
-"""Has pytest and unittest write down how their tests end, in the interpreter that runs them.
+"""Has pytest, unittest and doctest write down how tests end, in the interpreter that runs them.
 
-It is copied beside `sitecustomize_hook`, which loads it where one of the two is, and never imported
+It is copied beside `sitecustomize_hook`, which loads it where one of them is, and never imported
 here. A test program that another one started is no part of the proof, and writes nothing.
 """
 # ruff: noqa: UP031 - for old interpreters
@@ -213,6 +213,32 @@ def of_unittest(module: ModuleType) -> None:
             return result
 
     runner.run = run_and_report
+
+
+# --- doctest ----------------------------------------------------------------------------
+
+
+def of_doctest(module: ModuleType) -> None:
+    """Write down how the examples of each docstring end, by whomever they are started.
+
+    Its functions look at who calls them, so what they call is met instead.
+    """
+    run = module.DocTestRunner.run
+
+    def run_and_report(self: Any, test: Any, *given: Any, **named: Any) -> Any:
+        with outermost("doctest", [*sys.argv[1:], str(test.name)]) as stem:
+            if stem is None:
+                return module.TestResults(0, len(test.examples))
+            result = run(self, test, *given, **named)
+            if stem and test.examples:
+                with suppress(Exception):
+                    word = "failure" if result[0] else "passed"
+                    _write(
+                        stem + ".xml", {str(test.name): (word, "%d of %d examples" % result[:2])}
+                    )
+            return result
+
+    module.DocTestRunner.run = run_and_report
 
 
 def _noting(make: Callable[[], Any], began: list[str], recorder: Any) -> Callable[[], Any]:

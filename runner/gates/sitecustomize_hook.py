@@ -22,7 +22,11 @@ LINES = "_runner_lines"
 """The other module in this folder, which is loaded where lines are to be measured."""
 REPORT = "_runner_report"
 """The one that is loaded where a test tool is imported."""
-_TOOLS = {"_pytest.config": "of_pytest", "unittest.runner": "of_unittest"}
+_TOOLS = {
+    "_pytest.config": "of_pytest",
+    "unittest.runner": "of_unittest",
+    "doctest": "of_doctest",
+}
 _PASSED_ON = ("RUNNER_WATCH_", "RUNNER_COVER_", "RUNNER_REPORT_")
 _LONGEST_NOTES = 65536
 

@@ -52,3 +52,32 @@ def test_words_that_skip_checks_are_no_proof(workplace):
     assert told.document["problems"][0]["task"] == "TASK-001"
     assert workplace.run().code == 3
     assert workplace.statuses == {"TASK-001": "BLOCKED"}
+
+
+HALF = 'def half(x):\n    """\n    >>> half(4)\n    {}\n    """\n    return x / 2\n'
+ITSELF = '\n\nif __name__ == "__main__":\n    import doctest\n\n    doctest.testmod()\n'
+READS = 'import doctest\n\ndoctest.testfile("a.txt")\n'
+ASKS = "import doctest\nimport sys\n\nimport bad\n\nsys.exit(doctest.testmod(bad)[0] != 1)\n"
+
+
+def test_an_example_of_doctest_that_fails_beats_an_exit_of_0(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.py": HALF.format(3) + ITSELF}, tests=["python3 a.py"]),
+        a_task("TASK-002", blocks={"b.py": HALF.format(2.0) + ITSELF}, tests=["python3 b.py"]),
+        a_task(
+            "TASK-003", blocks={"a.txt": ">>> 1 + 1\n3\n", "c.py": READS}, tests=["python3 c.py"]
+        ),
+        a_task(
+            "TASK-004",
+            blocks={"bad.py": HALF.format(3), "d.py": ASKS},
+            tests=["python3 d.py"],
+        ),
+    )
+    assert workplace.run().code == 1
+    assert workplace.statuses == {
+        "TASK-001": "BLOCKED",
+        "TASK-002": "DONE",
+        "TASK-003": "BLOCKED",
+        "TASK-004": "DONE",
+    }
+    assert "DONE, proven by tests" in workplace.runner("evidence", "TASK-002").out
