@@ -10,6 +10,7 @@ is durable or trusted: it holds only what the plan's own bytes say.
 from __future__ import annotations
 
 import os
+from bisect import bisect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -174,8 +175,12 @@ def _elsewhere(
     return None, -1
 
 
+_FEW = 50
+"""Up to a fiftieth of the sections are read each by itself: of a large plan a run builds some."""
+
+
 class _Digests:
-    """Both digests of the tasks of plain sections: read all at once when one is asked for."""
+    """Both digests of the tasks of plain sections: read all at once when many are asked for."""
 
     def __init__(self, learner: _Learner, folder: Path | None) -> None:
         self.sections: Sequence[Found] = ()
@@ -184,12 +189,21 @@ class _Digests:
         self._stretches = CacheFile(folder, _STRETCHES, stamp)
         self._plan = CacheFile(folder, _PLAN, stamp)
         self._by_start: dict[int, Spec] = {}
+        self._alone = 0
 
     def of(self, start: int) -> Spec:
         """Those of the task whose status begins at a byte."""
-        if not self._by_start:
-            self._read()
+        if start not in self._by_start:
+            self._alone += 1
+            if self._alone > len(self.sections) // _FEW:
+                self._read()
+            else:
+                self._by_start[start] = self._learner.read(self._find(start)).tasks[0].spec
         return self._by_start[start]
+
+    def _find(self, start: int) -> Found:
+        """The section of the task whose status begins at a byte: the last that begins before."""
+        return self.sections[bisect(self.sections, start, key=lambda one: one.start) - 1]
 
     def _read(self) -> None:
         """Take them from the rows of the whole sections, and keep them with the stretches."""

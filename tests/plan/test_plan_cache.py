@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from plan_documents import documents
 
 from runner.model import Severity, Status
+from runner.plan import cache
 from runner.plan.cache import iterate_tasks, load_outline, load_plan
 from runner.plan.document import read_plan
 from runner.plan.edit import edit_statuses, find_spans
@@ -224,3 +225,22 @@ def test_stretches_cut_or_flipped_anywhere_are_ignored(tmp_path):
         for broken in (whole[:at], whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]):
             file.write_bytes(broken)
             assert_kept_as_scanned(data, tmp_path)
+
+
+def test_digests_of_some_tasks_of_a_large_plan_read_only_their_sections(tmp_path, monkeypatch):
+    data = "".join(
+        f"## TASK-{n:04}: A\n\n- Test contracts:\n  - TC-{n:04} (unit): `true`\n\n"
+        for n in range(1, 501)
+    ).encode()
+    wanted = [task.spec for task in read_plan(data, NAME).tasks]
+    read = []
+    once = cache._Learner.read
+    monkeypatch.setattr(
+        cache._Learner, "read", lambda *one, **kept: read.append(one) or once(*one, **kept)
+    )
+    tasks = load_outline(data, NAME, tmp_path).tasks
+    assert [tasks[n].spec for n in (0, 250, 499)] == [wanted[n] for n in (0, 250, 499)]
+    assert len(read) == 3
+    assert [task.spec for task in tasks] == wanted
+    again = load_outline(data, NAME, tmp_path).tasks
+    assert [task.spec for task in again] == wanted
