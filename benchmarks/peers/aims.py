@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import graphs
 import inside
 import tasks
-from clock import Case, Timed, said, side_by_side, timed
+from clock import Case, Timed, nothing, said, side_by_side, timed
 from place import DAY, REPOSITORY, pip
 from tasks import Graph, adopt
 
@@ -421,16 +421,16 @@ def _hundred_thousand(place: Place, rounds: int) -> Iterator[Row]:
         "≤ 200 MB",
         megabytes <= MEMORY,
     )
-    for words, before, bound in (
-        (("validate",), place.forget, 10),
-        (("status",), place.forget, 5),
-        (("status",), lambda: None, 2),
+    for words, first, bound in (
+        (("validate",), True, 10),
+        (("status",), True, 5),
+        (("status",), False, 2),
     ):
+        before = place.forget if first else nothing
         case = Case("ours", partial(place.call, (place.runner, *words), at), before)
         found = _cpu(_in_turn((case,), rounds)["ours"])
-        first = "first " if before is place.forget else "second "
         yield Row(
-            f"100,000 tasks: {first}`{words[0]}`",
+            f"100,000 tasks: {'first' if first else 'second'} `{words[0]}`",
             _cell(found),
             "",
             f"≤ {bound} s",
