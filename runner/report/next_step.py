@@ -51,14 +51,23 @@ _HELD = {
 """Where work is proven and cannot land, by the kind of what is held."""
 
 
-def next_step(known: TaskState, state: RunState, task: Task | None = None) -> str:
-    """What a person does about a BLOCKED task; `task` is its section, where that was read."""
+def next_step(
+    known: TaskState, state: RunState, task: Task | None = None, *, in_vain: str | None = None
+) -> str:
+    """What a person does about a BLOCKED task; `task` is its section, where that was read.
+
+    `in_vain` says why no approval helps what its held change breaks; None where nobody looked.
+    """
     name = display(known.id)
     if waits(known) or permission_waits(known):
         return _REVIEW
     if broken := _find_broken(known, state):
         ids = " ".join(map(display, find_unapproved(broken, state) or broken))
-        return f"`runner approve {ids}` keeps it, `runner reject {name} --reason …` drops it"
+        drops = f"`runner reject {name} --reason …` drops it"
+        if in_vain is None:
+            return f"`runner review {name}` shows how to keep it, {drops}"
+        keeps = f"{in_vain}, then `runner approve {ids}`" if in_vain else f"`runner approve {ids}`"
+        return f"{keeps} keeps it, {drops}"
     if known.held is not None and known.held.kind in _HELD:
         return _HELD[known.held.kind]
     hint = next((display(one.hint) for one in known.findings if one.refuses and one.hint), "")

@@ -32,6 +32,12 @@ def test_the_advice_names_the_blocks_to_edit(halted):
     listed = place.runner("review").out
     assert listed.count("edit the blocks") == 2, listed  # below each of the two
     assert "with runner approve it is built anew" not in listed
+    for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
+        assert "next: TASK-001 cannot be built on it: its own blocks write one.txt" in said.out
+    told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))
+    advised = [line for text in told for line in text.splitlines() if "keeps it" in line]
+    assert advised, told
+    assert all("edit the blocks" in line for line in advised), advised
     assert place.run().code != 0
     assert place.landings == ["TASK-001"]
 

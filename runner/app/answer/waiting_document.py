@@ -135,7 +135,9 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
     known = state.task(one.task)
     match one.kind:
         case "regression":
-            yield from format_breakage(state, one.task, whole=True)
+            with Repository.open(project.root) as repository:
+                in_vain = _explain_vain(project, repository, state, one.task)
+            yield from format_breakage(state, one.task, whole=True, in_vain=in_vain)
         case "blocked":
             yield f"next: {next_step(known, state)}"
         case "stale":

@@ -76,18 +76,24 @@ def _unread(_id: str) -> None:
     """Of a plan that nobody parsed."""
 
 
+def _helps(_id: str) -> str:
+    """Of an approval that lets a held change land."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """Asks a view.
 
     `when` gives the time of a record of the journal, `lacks` what keeps a task from starting,
-    `task` its section.
+    `task` its section, `in_vain` why no approval lets its held change land.
     """
 
     view: View
     when: Callable[[str], str]
     lacks: Callable[[str], tuple[Reason, str] | None]
     task: Callable[[str], Task | None] = _unread
+    in_vain: Callable[[str], str] = _helps
 
     def about(self, id_: str) -> Cause:
         """The whole chain for a task of the plan."""
@@ -212,7 +218,8 @@ class Inquiry:
         known = self.view.states[task.id]
         reason = f" ({known.reason})" if known.reason else ""
         details = refusal_lines(known.findings, _FINDINGS)
-        step = next_step(known, self.view.state, self.task(task.id))
+        in_vain = self.in_vain(task.id) if known.held is not None else ""
+        step = next_step(known, self.view.state, self.task(task.id), in_vain=in_vain)
         if known.draft and known.draft not in f"{known.note}{step}":
             details.append(f"its work is kept on {display(known.draft)}")
         text = f"is BLOCKED{reason}{self._since(known)}{_note(self.view, task)}{self._read(task)}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from runner.app.answer import waiting
     from runner.app.build import run_parts
     from runner.app.inspect import causes
     from runner.app.inspect.causes import Cause
@@ -39,6 +40,7 @@ else:
     read = lazy_module("runner.repo.read")
     run_parts = lazy_module("runner.app.build.run_parts")
     task_report = lazy_module("runner.report.task_report")
+    waiting = lazy_module("runner.app.answer.waiting")
 
 
 _WANTED = frozenset({"attempt.started", "attempt.finished", "decision.made"})
@@ -89,7 +91,12 @@ def _inquiry(asked: OneTask) -> causes.Inquiry:
     def find_section(id_: str) -> Task | None:
         return next((task for task in asked.plan.tasks if task.id == id_), None)
 
-    return causes.Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section)
+    def in_vain(id_: str) -> str:
+        tasks, state = asked.plan.tasks, asked.view.state
+        with read.Repository.open(asked.project.root) as repository:
+            return waiting.explain_vain_approval(tasks, state, id_, repository)
+
+    return causes.Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section, in_vain)
 
 
 def _times(project: Project) -> Callable[[str], str]:
