@@ -11,13 +11,14 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
 from runner.plan.shell.states import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from runner.plan.shell.shell_nodes import Word
     from runner.plan.shell.states import State
@@ -31,6 +32,7 @@ _CLEARED = regex(r"0|false|no|")
 _UNLIKE_0 = "?"
 """Behind `name=` in what is told: some number that is not 0."""
 _FAILURES = tuple(map(str, range(1, 256)))
+_USUAL = ("1", "2", "3", "4", "5", "6", "101", "126", "127", "130", "137", "143")
 _MOST = 4 * len(_FAILURES)
 _REFERENCE = regex(
     r"\$\{(?P<braced>\?|[A-Za-z_]\w*)(?:\[(?P<at>\d+)\])?(?::?[-=?][^{}]*)?\}"
@@ -42,7 +44,8 @@ _COUNTS = regex(
 )
 """`((failed++))`, `failed=$((failed + 1))`, `rc=$((rc | $?))`: nobody counts failures from -1."""
 _TOKEN = regex(
-    r"\s*(?:(\d+)|\$?\{?([A-Za-z_]\w*|\?)(?:\[(\d+)\])?\}?|(\|\||&&|[=!<>]=|[-+*|&<>!()]))"
+    r"\s*(?:(\d+)|\$?\{?([A-Za-z_]\w*)(?:\[(\d+)\])?\}?|\$\{?(\?)\}?"
+    r"|(\|\||&&|[=!<>]=|[-+*|&<>!()?:]))"
 )
 _BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
     {"||": lambda a, b: bool(a or b)},
@@ -188,39 +191,70 @@ def judge_arithmetic(text: str, state: State) -> Said:
 
 def _arithmetic(text: str, state: State) -> Texts | None:
     tokens: list[str] = []
-    texts: list[Texts] = []
+    known: dict[str, Texts] = {}
     at = 0
     text = text.strip()
+    unknown = _stand_in(text)
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             return None
-        number, name, place, sign = match.groups()
-        known = (number,) if number else _variable(name, place, state) if name else (sign,)
-        if known is None or (name and not all(one.isdecimal() for one in known)):
-            return None
-        tokens.append("" if sign else "n")
-        texts.append(known)
+        number, name, place, said, sign = match.groups()
+        if name := name or said:
+            tokens.append(f"${name}[{place}]")
+            known[tokens[-1]] = _variable(name, place, state) or unknown
+        else:
+            tokens.append(number or sign)
         at = match.end()
-    if not tokens or sum(len(one) > 1 for one in texts) > 1:
+    if len(known) > 1:  # of several the exits that programs do end with: no two come to 256
+        known = {name: _USUAL if one is _FAILURES else one for name, one in known.items()}
+    some = list(known.values())
+    if not all(one.isdecimal() for texts in some for one in texts) or prod(map(len, some)) > _MOST:
         return None
     try:
-        return tuple(str(_Arithmetic(one).value()) for one in product(*texts))
+        sums = {
+            str(_value_of(tokens, dict(zip(known, one, strict=True)))) for one in product(*some)
+        }
     except (IndexError, ValueError):
         return None
+    return tuple(sorted(sums))
+
+
+def _stand_in(text: str) -> Texts:
+    """What a variable may be of which nothing is known: each side of all it is held against.
+
+    Flags, counts and exits are meant; nothing below 0.
+    """
+    said = {int(one) for one in re.findall(r"\d+", text) if _is_number(one)}
+    return tuple(str(one) for one in sorted({0, 1, 2, *said, *(one + 1 for one in said)}))
+
+
+def _value_of(tokens: Sequence[str], values: Mapping[str, str]) -> int:
+    return _Arithmetic([values.get(one, one) for one in tokens]).value()
 
 
 class _Arithmetic:
     """The value of an expression of numbers. Raises IndexError or ValueError where it is none."""
 
-    def __init__(self, tokens: Texts) -> None:
-        self.tokens = [*tokens]
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
 
     def value(self) -> int:
-        found = self.binary(0)
+        found = self.choice()
         if self.tokens:
             raise ValueError(self.tokens[0])
         return found
+
+    def choice(self) -> int:
+        asked = self.binary(0)
+        if self.tokens[:1] != ["?"]:
+            return asked
+        self.tokens.pop(0)
+        yes = self.choice()
+        if self.tokens.pop(0) != ":":
+            raise ValueError("?")
+        no = self.choice()
+        return yes if asked else no
 
     def binary(self, level: int) -> int:
         if level == len(_BINARY):
@@ -238,7 +272,7 @@ class _Arithmetic:
         if token == "-":
             return -self.unary()
         if token == "(":
-            found = self.binary(0)
+            found = self.choice()
             if self.tokens.pop(0) != ")":
                 raise ValueError(token)
             return found
