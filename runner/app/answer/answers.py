@@ -128,7 +128,7 @@ def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> 
             raise waiting.refuse_approval(desk.state, one.task, _describe_take_back(desk, one.task))
         if why := _is_in_vain(desk, one):
             raise RunnerError(
-                f"an approval of {one.task} changes nothing: {why}",
+                f"that would change nothing for {one.task}: {why}",
                 hint=f"runner review {one.culprit or one.task}",
                 code=ExitCode.PERSON,
             )
