@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 from runner.repo.projects import is_unnamed, make_own_test
-from runner.repo.trailers import parse_checked, parse_message
+from runner.repo.trailers import WAIVED, parse_checked, parse_message, parse_waived
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.repo.git import Git
-    from runner.repo.trailers import Message
+    from runner.repo.trailers import Message, ToldWaiver
     from runner.repo.trees import Prefix
 
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
@@ -49,7 +49,23 @@ def find_landed_commits(
     git: Git, prefix: Prefix, tips: tuple[str, ...], limit: int = 0
 ) -> Iterator[LandedCommit]:
     """What commits tell of a project's tasks, newest first; `limit` counts all looked at."""
-    ours = ("--fixed-strings", "--grep=Task: ", "--grep=Checked: ")
+    for headers, said in _log(git, prefix, tips, ("Task", "Checked"), limit):
+        yield from _tell(*headers, said)
+
+
+def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[ToldWaiver]:
+    """What record commits tell of waivers of a project's tasks, newest first."""
+    for (commit, *_), said in _log(git, prefix, tips, (WAIVED,)):
+        for line in reversed(said.trailers.get(WAIVED, ())):
+            if (told := parse_waived(line, commit)) is not None:
+                yield told
+
+
+def _log(
+    git: Git, prefix: Prefix, tips: tuple[str, ...], names: tuple[str, ...], limit: int = 0
+) -> Iterator[tuple[tuple[str, str, str, str], Message]]:
+    """Each of the project's commits with a line of one of these trailers; its headers first."""
+    ours = ("--fixed-strings", *(f"--grep={name}: " for name in names))
     # With --grep git counts the commits that fit, not those it has looked at (git-log(1), "Commit
     # Limiting"): a limit on the time that this takes can only stand without it.
     many = (f"--max-count={limit}",) if limit else ours
@@ -62,15 +78,15 @@ def find_landed_commits(
     )
     # A look before the parsing: --grep also finds the words in the middle of a line, and without
     # it all commits come.
-    entries = [one for one in out.split(b"\0") if b"\nTask:" in one or b"\nChecked:" in one]
+    begins = tuple(f"\n{name}:".encode() for name in names)
+    entries = [one for one in out.split(b"\0") if any(line in one for line in begins)]
     unnamed = (text(one.partition(b"\n")[0]) for one in entries if is_unnamed(one))
     is_own = make_own_test(git, prefix, unnamed)
     for entry in entries:
-        commit, _, rest = text(entry).partition("\n")
-        tree, parents, seconds, message = rest.split("\n", 3)
+        commit, tree, parents, seconds, message = text(entry).split("\n", 4)
         said = parse_message(message)
         if is_own(commit, said.trailers):
-            yield from _tell(commit, tree, parents, seconds, said)
+            yield (commit, tree, parents, seconds), said
 
 
 def _tell(

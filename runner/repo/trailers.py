@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 FILES = "Files"
 """The digest of the bytes that the other trailers are about (`repo/files_digest`)."""
+WAIVED = "Waived"
+"""A person's word that a task needs no proof, told by the record commit behind it."""
 PROJECT = "Project"
 """The folder of the plan whose task it is (`repo/projects`)."""
 NAMES = (
     *("Task", PROJECT, "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review"),
-    *("Tools", "Checked", FILES),
+    *("Tools", "Checked", WAIVED, FILES),
 )
 """The trailers of this house, in the order they stand."""
 
@@ -261,6 +263,33 @@ def parse_checked(value: str) -> Checked | None:
         proofs=tuple(line for line in proofs if line != _CUT),
         cut=_CUT in proofs,
     )
+
+
+# --- waivers --------------------------------------------------------------------------
+
+
+class ToldWaiver(NamedTuple):
+    """What a record commit tells of a task that a person waived: for the bytes of its own tree."""
+
+    task: str
+    what: str
+    """The digest of what was asked for."""
+    reason: str
+    commit: str = ""
+
+
+_WAIVED = regex(r"(?P<task>\S+) (?P<what>sha256:[0-9a-f]{64}) (?P<reason>.+)")
+
+
+def format_waived(told: ToldWaiver) -> str:
+    """The value of a `Waived:` trailer."""
+    return f"{_word(told.task)} {told.what} {one_line(told.reason)}"
+
+
+def parse_waived(value: str, commit: str) -> ToldWaiver | None:
+    """What the `Waived:` trailer of a commit says; None for one that is not of our making."""
+    match = _WAIVED.fullmatch(value)
+    return ToldWaiver(match["task"], match["what"], match["reason"], commit) if match else None
 
 
 # --- a whole message ------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.events import (
@@ -15,10 +15,10 @@ from runner.journal.events import (
     TaskReopened,
     TaskStaled,
 )
+from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import TaskState
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Spec, Status
-from runner.plan.globs import is_glob
 from runner.run.dependents import UNKNOWN, find_reached
 from runner.run.limits.failure_policy import was_tried_otherwise
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Proof
     from runner.model.planned_task import PlannedTask
-    from runner.repo.read import Repository
-    from runner.repo.trees import TreeChange
 
 
 REWRITTEN = "its commit was rewritten and carries no trailers"
@@ -52,6 +50,14 @@ class Landed:
     """Whether its commit can say so; by their bytes, files are told apart later."""
 
 
+class Presence(Enum):
+    """What a head has of the work of a commit that it does not reach."""
+
+    STANDS = "its bytes, or those that landed on them later"
+    EDITED = "other bytes, made of its own"
+    GONE = "nothing that is known to be of it"
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What git says, so far as it matters here."""
@@ -66,6 +72,8 @@ class Facts:
     """What this head has of a commit out of its reach; asked only where it matters."""
     fields_of: Callable[[PlannedTask, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
     """Which fields of a task were edited since it was built under these digests."""
+    waivers: Mapping[str, TaskWaived] = field(default_factory=dict)
+    """What commits that this journal does not know tell of waivers, by task."""
     is_older: Callable[[PlannedTask, str], bool] = lambda _task, _since: False
     """Whether the file's status is what the commits had all along, since one or the last note."""
 
@@ -104,7 +112,8 @@ def behind(
     for id_, why in (find_reached(tasks, edited) if edited else {}).items():
         known, event = state.task(id_), last.get(id_)
         # Adopted in this very reading counts as DONE, though the journal is not told of it yet.
-        done = known.status is Status.DONE if event is None else isinstance(event, TaskAdopted)
+        now = (TaskAdopted, TaskWaived)
+        done = known.status is Status.DONE if event is None else isinstance(event, now)
         if done:
             how = "was edited" if why.via in edited else "is STALE"
             note = f"{why.via} {how}; this {why.reason}"
@@ -126,9 +135,19 @@ def own_readings(
         known, landed = state.task(task.id), facts.landed.get(task.id)
         # Nothing was done yet, as of most tasks of a long plan.
         rests = facts.descends and task.status is known.status is Status.PENDING
+        is_done = known.status is Status.DONE
         for event in () if rests and not known.open_attempt else _read_one(task, known, facts):
-            adopted = landed if isinstance(event, TaskAdopted) else None
+            is_done = isinstance(event, TaskAdopted)
+            adopted = landed if is_done else None
             yield task.id, adopted.attempt if adopted else known.last_attempt, event
+        if is_done and (told := facts.waivers.get(task.id)) and _is_news(told, task, known):
+            yield task.id, known.last_attempt, told
+
+
+def _is_news(told: TaskWaived, task: PlannedTask, known: TaskState) -> bool:
+    had = known.waived
+    said = had and (had.reason, had.what, had.files)
+    return told.what == task.spec.what and said != (told.reason, told.what, told.files)
 
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
@@ -332,69 +351,3 @@ def _make_interrupted(note: str) -> AttemptFinished:
 
 def _as_pending(known: TaskState) -> TaskState:
     return known._replace(open_attempt=None, status=Status.PENDING)
-
-
-class Presence(Enum):
-    """What a head has of the work of a commit that it does not reach."""
-
-    STANDS = "its bytes, or those that landed on them later"
-    EDITED = "other bytes, made of its own"
-    GONE = "nothing that is known to be of it"
-
-
-@dataclass
-class Rewritten:
-    """Asks git about one head; nothing before the first question."""
-
-    repository: Repository
-    head: str
-    last: str
-    """The last landing that the journal knows: of files that several tasks wrote it has all."""
-
-    def presence(self, commit: str, outputs: Sequence[str]) -> Presence:
-        """What is there of a task's work; of a commit that is no more, its Output files say it."""
-        if self.repository.resolve(commit) is None:
-            return self._by_name([path for path in outputs if not is_glob(path)])
-        wrote = self.repository.diff_trees(self.repository.resolve(f"{commit}^"), commit)
-        moved = [one for one in wrote if self._has_moved(one)]
-        if not moved:
-            return Presence.STANDS
-        now = self._now([one.path for one in moved])
-        edited = all(self._was_there(one, now.get(one.path, "")) for one in moved)
-        return Presence.EDITED if edited else Presence.GONE
-
-    def _by_name(self, paths: Sequence[str]) -> Presence:
-        there = bool(paths) and len(self._now(paths)) == len(paths)
-        return Presence.EDITED if there else Presence.GONE
-
-    def _has_moved(self, wrote: TreeChange) -> bool:
-        """Whether the head has other bytes than the last landing, or, without it, this one."""
-        if self._since_last is not None:
-            return wrote.path in self._since_last
-        return self._now([wrote.path]).get(wrote.path, "") != _new(wrote)
-
-    def _was_there(self, wrote: TreeChange, now: str) -> bool:
-        """Whether the head's history ever had the very bytes, and has gone on from them."""
-        # As it was before the task means taken back: nothing went on from the task's bytes.
-        if not now or not _new(wrote) or now == wrote.old_sha:
-            return False
-        path = self.repository.prefix.whole(wrote.path)
-        # The last commit that put these bytes there or took them away (git-log(1), --find-object).
-        words = ("log", "-1", "--format=%H", f"--find-object={wrote.new_sha}")
-        return bool(self.repository.git.run(*words, "--end-of-options", self.head, "--", path))
-
-    def _now(self, paths: Iterable[str]) -> Mapping[str, str]:
-        found = self.repository.tree_entries(self.head, list(paths))
-        return {path: entry.sha for path, entry in found.items()}
-
-    @cached_property
-    def _since_last(self) -> frozenset[str] | None:
-        """The paths that differ from the last landing; None where that is gone."""
-        if not self.last or self.repository.resolve(self.last) is None:
-            return None
-        return frozenset(one.path for one in self.repository.diff_trees(self.last, self.head))
-
-
-def _new(wrote: TreeChange) -> str:
-    """The object that a commit put there; empty for a deletion."""
-    return wrote.new_sha if wrote.new_mode else ""

@@ -21,25 +21,29 @@ from runner.run.landing.lander import complete_landing
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import prove_what_they_say
-from runner.run.reconcile import Facts, Landed, Rewritten, behind, own_readings
+from runner.run.reconcile import Facts, Landed, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.writes.safe_io import in_the_way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from runner.journal import evidence
+    from runner.journal.session_events import TaskWaived
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
     from runner.model.planned_task import PlannedTask
     from runner.repo.read import Repository
+    from runner.run import rewritten, waivers
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
     from runner.run.older_text import PlanFile
 else:
     evidence = lazy_module("runner.journal.evidence")
+    rewritten = lazy_module("runner.run.rewritten")
+    waivers = lazy_module("runner.run.waivers")
 
 
 def recover(lander: Lander, ledger: JournalWriter) -> str:
@@ -153,8 +157,9 @@ def gather_facts(
     if head is None:
         return here
     # Where nothing has landed yet, every head comes after all that did.
+    done = [task for task in tasks if task.status is Status.DONE]
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
-        return here
+        return replace(here, waivers=_read_new_waivers(repository, state, head, done))
     wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
     behind = {task.id for task in tasks} - wanted  # the plan may be older than what has landed
     planned = repository.commit_that_added(head, plan.path) if behind else ""
@@ -170,8 +175,28 @@ def gather_facts(
         descends=False,
         landed=landed,
         gone=frozenset(gone) - landed.keys(),
-        presence=Rewritten(repository, head, last).presence,
+        presence=rewritten.Rewritten(repository, head, last).presence,
+        waivers=waivers.read_waivers(
+            repository,
+            (head,),
+            done,
+            lambda id_: landed[id_].commit if id_ in landed else state.task(id_).commit,
+        ),
     )
+
+
+def _read_new_waivers(
+    repository: Repository, state: RunState, head: str, done: Sequence[PlannedTask]
+) -> Mapping[str, TaskWaived]:
+    """What came by other clones' commits since the last run here."""
+    if not done:
+        return {}
+    seen = (one for one in (state.ended_head, state.last_landing_head) if one)
+    since = next((one for one in seen if one == head or _reaches(repository, head, one)), head)
+    if since == head:
+        return {}
+    tips = (head, f"^{since}")
+    return waivers.read_waivers(repository, tips, done, lambda id_: state.task(id_).commit)
 
 
 def _only_retries(said: Status, known: TaskState) -> bool:

@@ -9,14 +9,24 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.journal.session_events import TaskWaived
+from runner.lazy_module import lazy_module
 from runner.model import digest_of
+from runner.plan.globs import is_glob, matches
 from runner.process.platform import environment, process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.journal.task_state import Waived
+    from runner.model.planned_task import PlannedTask
+    from runner.repo import landed_commits
+    from runner.repo.read import Repository
+    from runner.run.proof import unverified_bytes
+else:
+    landed_commits = lazy_module("runner.repo.landed_commits")
+    unverified_bytes = lazy_module("runner.run.proof.unverified_bytes")
 
 
 _OF_A_RUN = ("RUNNER_TASK", "RUNNER_ATTEMPT", "RUNNER_BRIEF", "RUNNER_SLOT")
@@ -84,6 +94,56 @@ def files_now(root: Path, paths: Iterable[str]) -> dict[str, str]:
 def stands(root: Path, waived: Waived) -> bool:
     """Whether the files are those that a person waived."""
     return files_now(root, waived.files) == waived.files
+
+
+def files_of(
+    repository: Repository, outputs: Sequence[str], landed: str, at: str | None
+) -> tuple[str, ...]:
+    """The files of a task: what its commit wrote, and what of its Output files is there."""
+    globs = [path for path in outputs if is_glob(path)]
+    named = [path for path in outputs if path not in globs and path != "any"]
+    tracked = repository.list_tree(at) if globs and at else ()
+    before = repository.resolve(f"{landed}^") if landed else None
+    written = repository.diff_trees(before, landed) if landed else ()
+    found = (path for path in tracked if any(matches(one, path) for one in globs))
+    return (*named, *(change.path for change in written), *found)
+
+
+def is_committed(repository: Repository, files: Mapping[str, str]) -> bool:
+    """Whether these bytes are those of HEAD: then its record can say that they are waived."""
+    head = repository.head().commit
+    return head is not None and _files_at(repository, head, files) == files
+
+
+def _files_at(repository: Repository, commit: str, paths: Iterable[str]) -> dict[str, str]:
+    blobs = ((path, repository.blob(commit, path)) for path in sorted(set(paths)))
+    return {path: "" if blob is None else digest_of(blob) for path, blob in blobs}
+
+
+def read_waivers(
+    repository: Repository,
+    tips: tuple[str, ...],
+    tasks: Iterable[PlannedTask],
+    landed: Callable[[str], str],
+) -> dict[str, TaskWaived]:
+    """What commits tell of waivers of these tasks, the newest of each; `landed` gives its commit.
+
+    `tips` are commits, or `^COMMIT` for what is left out.
+
+    Of a commit that has been rewritten since nothing is taken: it says of other bytes what a person
+    said of theirs.
+    """
+    planned = {task.id: task for task in tasks}
+    found: dict[str, TaskWaived] = {}
+    for one in landed_commits.find_waivers(repository.git, repository.prefix, tips):
+        task = planned.get(one.task)
+        if task is None or one.task in found or one.what != task.spec.what:
+            continue
+        if unverified_bytes.prove_what_they_say(repository, (one.commit,)):
+            paths = files_of(repository, task.outputs, landed(one.task), one.commit)
+            files = _files_at(repository, one.commit, paths)
+            found[one.task] = TaskWaived(one.reason, "trailers", one.what, files)
+    return found
 
 
 def _digest(file: Path) -> str:

@@ -10,15 +10,14 @@ from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.journal.session_events import TaskWaived
 from runner.lazy_dataclass import dataclass
-from runner.plan.globs import is_glob, matches
+from runner.repo.trailers import ToldWaiver, format_waived
 from runner.run.selection import find_id
-from runner.run.waivers import files_now, why_no_person
+from runner.run.waivers import files_now, files_of, is_committed, why_no_person
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.app.change.transaction import Transaction
-    from runner.journal.task_state import TaskState
-    from runner.model import Graded, Task
+    from runner.model import Graded
     from runner.project import Project
 
 
@@ -90,14 +89,13 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
             hint="only what is DONE and unproven can be waived: runner status",
             code=ExitCode.USAGE,
         )
-    paths = _files_of(transaction, task, known)
-    event = TaskWaived(
-        reason=reason,
-        by="person",
-        what=task.spec.what,
-        files=files_now(session.project.root, paths),
-    )
+    head = session.repository.head().commit
+    paths = files_of(session.repository, task.outputs, known.commit, head)
+    files = files_now(session.project.root, paths)
+    event = TaskWaived(reason=reason, by="person", what=task.spec.what, files=files)
     session.ledger.note(event, task=id_, durable=True)
+    if is_committed(session.repository, files):
+        session.waived.append(format_waived(ToldWaiver(id_, task.spec.what, reason)))
     transaction.regraded.add(id_)
 
 
@@ -105,19 +103,3 @@ def _grade_task(transaction: Transaction, id_: str) -> Graded | None:
     session = transaction.session
     tasks, state = transaction.plan.tasks, transaction.state
     return grades_in(session.project, tasks, state, session.repository).get(id_)
-
-
-def _files_of(transaction: Transaction, task: Task, known: TaskState) -> list[str]:
-    """The files of a task: what its commit wrote, and what of its Output files is there."""
-    repository = transaction.session.repository
-    head, landed = repository.head().commit, known.commit
-    globs = [path for path in task.outputs if is_glob(path)]
-    named = [path for path in task.outputs if path not in globs and not task.writes_everything]
-    tracked = repository.list_tree(head) if globs and head else ()
-    before = repository.resolve(f"{landed}^") if landed else None
-    written = repository.diff_trees(before, landed) if landed else ()
-    return [
-        *named,
-        *(change.path for change in written),
-        *(path for path in tracked if any(matches(one, path) for one in globs)),
-    ]

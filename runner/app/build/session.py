@@ -23,6 +23,7 @@ from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
 from runner.repo.lock_files import free_dead_locks
 from runner.repo.read import Repository
+from runner.repo.trailers import WAIVED
 from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.manifest import Manifest
@@ -72,6 +73,8 @@ class Session:
     """Commits of this run."""
     checked: list[str] = field(default_factory=list)
     """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
+    waived: list[str] = field(default_factory=list)
+    """Waivers of this run, as its record commit tells them."""
     decided: set[tuple[str, Decision]] = field(default_factory=set)
     """Decisions of tasks that a killed run has noted already."""
     lease: BranchLease | None = None
@@ -390,6 +393,7 @@ class Session:
             *(self.ownership, self.checkpoint, self.decisions, self.desk.document, self.ignore),
         )
         told = [("Checked", line) for line in self.checked]
+        told += [(WAIVED, line) for line in self.waived]
         state = self.ledger.state
         proven = {one.base for one in state.tasks.values() if one.status is Status.DONE}
         last = LastRecord(state.recorded_head, proven)

@@ -1,0 +1,122 @@
+"""A waiver goes with the commits: another clone says what a person said of these very bytes."""
+
+import subprocess
+
+import pytest
+from workplace import Workplace, a_task
+
+REASON = "tried by hand"
+WAIVED = ("waived", REASON)
+
+
+def grade(place, id_="TASK-001"):
+    listed = place.runner("list", "--json").document["tasks"]
+    return next((one["grade"], one["gradeReason"]) for one in listed if one["id"] == id_)
+
+
+def waive(place, id_="TASK-001"):
+    ended = place.runner("waive", id_, "--reason", REASON)
+    assert ended.code == 0, ended.said
+
+
+@pytest.fixture
+def built(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"c.py": "C = 1\n"}),
+        a_task("TASK-002", blocks={"d.py": "D = 1\n"}),
+    )
+    assert workplace.run().code == 0
+    return workplace
+
+
+@pytest.fixture
+def cloned(tmp_path, alone):
+    def clone(place, name="clone"):
+        subprocess.run(["git", "clone", "-q", str(place.root), str(tmp_path / name)], check=True)
+        other = Workplace(tmp_path / name, alone)
+        other.git("config", "user.name", "Grace")
+        other.git("config", "user.email", "grace@example.org")
+        return other
+
+    return clone
+
+
+def line_of(place):
+    return place.git("log", "-1", "--format=%(trailers:key=Waived)").strip()
+
+
+def test_the_record_commit_tells_it(built):
+    waive(built)
+    assert line_of(built).startswith("Waived: TASK-001 sha256:")
+    assert line_of(built).endswith(REASON)
+
+
+def test_a_new_clone_says_the_same_before_and_after_a_run(built, cloned):
+    waive(built)
+    other = cloned(built)
+    assert grade(other) == WAIVED
+    assert grade(other, "TASK-002")[0] == "unproven"
+    assert other.run().code == 0
+    assert grade(other) == WAIVED
+    assert other.status_line("TASK-001") == f"- Status: DONE — waived: {REASON}"
+    assert other.dirt == []
+
+
+@pytest.mark.parametrize("keeps_record", [True, False])
+def test_what_is_pulled_is_heard_and_stays(built, cloned, keeps_record):
+    built.git("commit", "-q", "--allow-empty", "-m", "what a colleague knows is not replaced")
+    other = cloned(built)
+    assert other.run().code == 0
+    assert grade(other)[0] == "unproven"
+    if not keeps_record:
+        other.git("reset", "-q", "--hard", "origin/HEAD")
+    waive(built)
+    other.git("pull", "-q", *(["-X", "theirs"] if keeps_record else ["--ff-only"]), "--no-rebase")
+    for _ in range(2):
+        assert grade(other) == WAIVED
+    assert other.run().code == 0
+    assert other.status_line("TASK-001") == f"- Status: DONE — waived: {REASON}"
+    assert grade(other) == WAIVED
+    assert len(other.happened("task.waived")) == 1
+    assert other.run().code == 0
+    assert len(other.happened("task.waived")) == 1
+
+
+def test_what_a_person_set_done_and_waived_is_told_too(workplace, cloned):
+    workplace.plan(a_task("TASK-001", status="DONE", outputs=["c.py"]))
+    workplace.write({"c.py": "C = 1\n"})
+    workplace.git("add", "c.py")
+    workplace.git("commit", "-q", "-m", "by hand")
+    assert workplace.run().code == 0
+    waive(workplace)
+    assert grade(cloned(workplace)) == WAIVED
+
+
+def test_it_ends_with_the_bytes_and_with_what_is_asked_for(built, cloned):
+    waive(built)
+    other = cloned(built)
+    other.write({"c.py": "C = 2\n"})
+    assert grade(other)[0] == "unproven"
+    other.git("checkout", "c.py")
+    other.edit_plan("## TASK-001: Work", "## TASK-001: Other work")
+    assert grade(other)[0] != "waived"
+
+
+def test_bytes_that_nobody_committed_are_told_to_nobody(built, cloned):
+    built.write({"c.py": "C = 3\n"})
+    waive(built)
+    assert grade(built) == WAIVED
+    assert line_of(built) == ""
+    assert grade(cloned(built))[0] == "unproven"
+
+
+@pytest.mark.parametrize("message", ["copied", "changed"])
+def test_a_commit_that_the_runner_did_not_write_so_waives_nothing(built, cloned, message):
+    waive(built)
+    said = built.git("log", "-1", "--format=%B")
+    if message == "copied":  # the very words, above other bytes
+        built.write({"c.py": "C = 4\n"})
+        built.git("commit", "-q", "-a", "--amend", "-m", said)
+    else:
+        built.git("commit", "-q", "--amend", "-m", said.replace(REASON, "trust me"))
+    assert grade(cloned(built))[0] == "unproven"
