@@ -16,7 +16,7 @@ from runner import effects
 from runner.gates.base import INTEGRITY, Check, Fitted, Proved, command_limits, gravest
 from runner.gates.check_run import try_check
 from runner.gates.coverage.instrument import project_tree, text_of
-from runner.gates.shim import own_folder
+from runner.gates.own_files import own_folder
 from runner.gates.test_bodies import is_read, read_tests
 from runner.languages.base import PROBE_LOADED, PROBE_OUT
 from runner.languages.registry import code_language

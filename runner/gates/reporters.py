@@ -17,11 +17,9 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.coverage.instrument import make_empty
-from runner.gates.shim import own_folder
+from runner.gates.own_files import make_empty, own_folder, put
 from runner.gates.test_reports import read_told, settle_doubt
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -235,20 +233,14 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     """
     folder = own_folder(place.box, _HOOKS)
     programs = own_folder(place.box, _HOOKS, "bin")
-    _put(folder / "report.cjs", node_hook.PRELOAD.encode(), 0o644)
+    put(folder / "report.cjs", node_hook.PRELOAD.encode())
     for tool in _TOOLS:
         real = which(tool, environment)
         # Where PATH has ours already, it would start itself without end.
         if real is not None and not real.is_relative_to(programs):
             text = _SHELL.format(tool=tool, real=shlex.quote(str(real)), named=_NAMED[tool])
-            _put(programs / tool, text.encode(), 0o755)
+            put(programs / tool, text.encode(), mode=0o755)
     return folder
-
-
-def _put(file: Path, content: bytes, mode: int) -> None:
-    fresh = not file.is_symlink() and file.is_file() and file.read_bytes() == content
-    if not fresh or not os.access(file, os.X_OK if mode & 0o100 else os.R_OK):
-        effects.write_file(file, content, mode=mode)
 
 
 def node_words(folder: Path) -> str:

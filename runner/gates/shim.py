@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.gates import own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
 
@@ -41,27 +42,10 @@ def write_module(place: Place) -> Path:
 
     Commands may write there, so it is made right again each time, and no link is followed.
     """
-    folder = own_folder(place.box, _FOLDER)
+    folder = own_files.own_folder(place.box, _FOLDER)
     for name, shown in _FILES.items():
-        script = folder / shown
-        if script.is_symlink() or not script.is_file() or script.read_bytes() != _text(name):
-            effects.write_file(script, _text(name))
-    if (folder / _COMPILED).is_symlink():
-        effects.unlink(folder / _COMPILED)
-    elif (folder / _COMPILED).exists():  # it would run instead of what we wrote
-        effects.step("rmtree", folder / _COMPILED)
-        effects.remove_tree(folder / _COMPILED)
-    return folder
-
-
-def own_folder(box: Path, *names: str) -> Path:
-    """A real folder below the box, whatever a command put in its place."""
-    folder = box
-    for name in names:
-        folder /= name
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            effects.unlink(folder)
-    effects.make_folder(folder)
+        own_files.put(folder / shown, _text(name))
+    own_files.remove(folder / _COMPILED)  # it would run instead of what we wrote
     return folder
 
 

@@ -14,7 +14,7 @@ from runner import effects
 from runner.gates.base import file_name
 from runner.gates.contracts.document import LARGEST
 from runner.gates.contracts.entries import Refused
-from runner.gates.shim import own_folder
+from runner.gates.own_files import make_empty, own_folder
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.tools import which
@@ -51,14 +51,7 @@ class ContractContext:
     def of(cls, check: Check, bench: GateContext) -> ContractContext:
         """An empty folder for this check; no link that a command left there is followed."""
         above = own_folder(bench.place.box, "contracts")
-        folder = above / file_name(check.id)
-        if folder.is_symlink() or folder.is_file():
-            effects.unlink(folder)
-        elif folder.exists():
-            effects.step("rmtree", folder)
-            effects.remove_tree(folder)
-        effects.make_folder(folder)
-        return cls(folder)
+        return cls(make_empty(above / file_name(check.id)))
 
     def path(self, name: str) -> str:
         """A file of this folder."""

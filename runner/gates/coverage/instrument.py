@@ -14,10 +14,9 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from runner import effects
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.shim import own_folder
+from runner.gates.own_files import make_empty, own_folder
 from runner.languages.registry import row_named
 from runner.lazy_pattern import regex
 from runner.process.tools import which
@@ -152,17 +151,6 @@ def forget(place: Place, check_id: str) -> None:
     """Take away what an earlier run of a test contract left, where nothing is measured now."""
     if data_folder(place, check_id).exists():
         make_empty_folder(place, check_id)
-
-
-def make_empty(folder: Path) -> Path:
-    """A folder of ours without anything in it, whatever a command put in its place."""
-    if folder.is_symlink() or folder.is_file():
-        effects.unlink(folder)
-    elif folder.exists():
-        effects.step("rmtree", folder)
-        effects.remove_tree(folder)
-    effects.make_folder(folder)
-    return folder
 
 
 def files_in(folder: Path, start: str = "", end: str = "") -> Iterator[Path]:

@@ -13,7 +13,7 @@ from runner.gates.mutation.languages import language_of
 from runner.gates.mutation.mutants import Mutant, is_left_out
 from runner.gates.mutation.run_mutants import Ends, Executions, MutantRunner
 from runner.gates.mutation.written_again import own_functions
-from runner.gates.shim import own_folder
+from runner.gates.own_files import own_folder
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
