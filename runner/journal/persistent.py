@@ -84,9 +84,20 @@ class Building(Mapping[K, V]):
             return self._start[key]
         raise KeyError(key)
 
+    @overload
+    def get(self, key: K, default: None = None, /) -> V | None: ...
+    @overload
+    def get(self, key: K, default: V | T, /) -> V | T: ...
+
+    def get(self, key: K, default: V | T | None = None, /) -> V | T | None:
+        """The value under `key`, or the default; nothing is raised and caught for a new key."""
+        if self._buckets is not None:
+            return self._buckets[_bucket(key)].get(key, default)
+        return default if self._start is None else self._start.get(key, default)
+
     def __setitem__(self, key: K, value: V) -> None:
         number = _bucket(key)
-        buckets = self._open()
+        buckets = self._buckets or self._open()
         if number not in self._owned:
             buckets[number] = buckets[number].copy()
             self._owned.add(number)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar, cast
 from zlib import crc32
 
@@ -33,6 +34,8 @@ ENVELOPE = (
 )
 _TAIL = len(',"crc":"01234567"}')
 _STRINGS = ("id", "time", "run", "type", "task", "cause", "origin", "producer")
+_texts_of = itemgetter(*_STRINGS)
+_ALL_TEXT = {str}
 
 
 N = TypeVar("N")
@@ -87,6 +90,7 @@ def _vocabulary() -> dict[str, object]:
 
 
 _CODEC = Codec(Shape.SPARSE, _vocabulary)
+_scan = json.JSONDecoder().raw_decode
 to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 """Plain JSON values as text; what nouns are made of holds itself nowhere."""
 
@@ -108,7 +112,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     if tail != b',"crc":"%08x"}' % crc32(body):
         raise BadRecordError("its checksum does not fit")
     try:
-        return _record(json.loads(line), wanted)
+        return _record(_values_of(line), wanted)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UnfitRecordError(f"its fields do not fit ({error})") from error
     except NewerRecordError:
@@ -117,25 +121,27 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
         raise UnfitRecordError(f"its values do not fit ({error})") from error
 
 
+def _values_of(line: bytes) -> Any:
+    """What `json.loads` says; of a line as we write it, without a guess at its encoding."""
+    text = line.decode("utf-8", "surrogatepass")
+    if not text.startswith('{"'):
+        return json.loads(line)
+    value, end = _scan(text)
+    if end != len(text):
+        return json.loads(line)
+    return value
+
+
 def _record(fields: dict[str, Any], wanted: Container[str] | None) -> Record:
     if fields["v"] != VERSION:
         raise NewerRecordError(f"its format is {fields['v']!r}, this runner knows {VERSION}")
-    for name in _STRINGS:
-        if type(fields[name]) is not str:
-            raise TypeError(name)
+    texts = _texts_of(fields)
+    if set(map(type, texts)) != _ALL_TEXT:
+        raise TypeError(next(name for name in _STRINGS if type(fields[name]) is not str))
+    id_, time, run, kind, task, cause, origin, producer = texts
     return Record(
-        fields["id"],
-        _int(fields["seq"]),
-        fields["time"],
-        fields["run"],
-        fields["type"],
-        fields["task"],
-        _int(fields["attempt"]),
-        fields["cause"],
-        fields["origin"],
-        fields["producer"],
-        _event(fields["type"], fields, wanted),
-        fields["crc"],
+        *(id_, _int(fields["seq"]), time, run, kind, task, _int(fields["attempt"])),
+        *(cause, origin, producer, _event(kind, fields, wanted), fields["crc"]),
     )
 
 

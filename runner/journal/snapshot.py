@@ -215,10 +215,12 @@ def _text(items: Sequence[object]) -> bytes:
 
 
 def _row(task: TaskState) -> list[Any]:
-    # an empty list is no default, so that the row reaches as far as these do
-    proofs: Sequence[Proof] = [] if task.proofs else ()
-    findings: Sequence[Finding] = [] if task.findings else ()
-    row: list[Any] = _ROWS.to_json(task._replace(proofs=proofs, findings=findings))
+    if task.proofs or task.findings:
+        # an empty list is no default, so that the row reaches as far as these do
+        proofs: Sequence[Proof] = [] if task.proofs else ()
+        findings: Sequence[Finding] = [] if task.findings else ()
+        task = task._replace(proofs=proofs, findings=findings)
+    row: list[Any] = _ROWS.to_json(task)
     if task.tried is not None and task.tried == task.spec:  # as of nearly every task
         row[_TRIED] = _SAME
     return row

@@ -253,7 +253,7 @@ class Folding:
     def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
         tasks = self._tasks
         for name, status in event.statuses.items():
-            tasks[name] = (tasks.get(name) or TaskState(name))._replace(published=status)
+            tasks[name] = (tasks.get(name) or TaskState(name)).as_published(status)
         self._values.update(published_head=event.head, published_plan=event.plan)
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:

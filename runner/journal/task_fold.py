@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runner.journal import events, permission_fold, plan_fold, session_events
 from runner.journal.plan_fold import add_usage, with_try
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.journal.events import Record
+    from runner.model import Coverage
 
 KEPT_DURATIONS = 5
 APPROVED = "approved: lands with the next `runner`"
@@ -158,69 +159,70 @@ def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> T
 
 def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
     took = (task.passed.seconds,) if task.passed else ()
-    return _over(
-        task._replace(durations=(*task.durations, *took)[-KEPT_DURATIONS:]),
-        record,
-        event,
-    )._replace(tree=event.tree, coverage=event.coverage, patterns=event.patterns)
+    rests = _Rests(
+        event.tree, event.coverage, event.patterns, (*task.durations, *took)[-KEPT_DURATIONS:]
+    )
+    return _over(task, record, event, rests)
 
 
 def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
-    adopted = _over(task, record, event)
+    as_before = _Rests(task.tree, task.coverage, task.patterns, task.durations)
     # DONE again by the evidence of before: what was said of its worth goes on with it.
     if event.source == events.REJECTION:
+        adopted = _over(task, record, event, as_before)
         return adopted._replace(unproven=task.unproven, waived=task.waived)
-    if event.spec is None or event.spec != task.spec:
-        return adopted._replace(tree="", coverage=None, patterns=())
-    adopted = adopted._replace(waived=task.waived)  # which says itself of which bytes it is
-    if not event.verified or event.commit != task.commit or event.proofs:
-        return adopted._replace(tree="", coverage=None, patterns=())
     # The very commit under the very digests: a word by itself takes no proof away.
-    return adopted._replace(
-        proofs=task.proofs, proven=task.proven, unproven=event.unproven or task.unproven
-    )
+    same = event.spec is not None and event.spec == task.spec
+    if same and event.verified and event.commit == task.commit and not event.proofs:
+        return _over(task, record, event, as_before)._replace(
+            waived=task.waived,
+            proofs=task.proofs,
+            proven=task.proven,
+            unproven=event.unproven or task.unproven,
+        )
+    adopted = _over(task, record, event, _Rests(durations=task.durations))
+    # a waiver says itself of which bytes it is
+    return adopted._replace(waived=task.waived) if same and task.waived else adopted
+
+
+class _Rests(NamedTuple):
+    """What a DONE says of its bytes, beside what its event has."""
+
+    tree: str = ""
+    coverage: Coverage | None = None
+    patterns: tuple[str, ...] = ()
+    durations: tuple[float, ...] = ()
 
 
 def _over(
-    task: TaskState, record: Record, event: events.TaskDone | events.TaskAdopted
+    task: TaskState, record: Record, event: events.TaskDone | events.TaskAdopted, rests: _Rests
 ) -> TaskState:
-    """The task as DONE: its tries are forgotten, its evidence is the event's."""
-    return task._replace(
+    """The task as DONE: its evidence is the event's, of its tries nothing is left but the last."""
+    return TaskState(
+        id=task.id,
         status=Status.DONE,
         note=event.note,
-        reason=None,
         spec=event.spec,
+        commit=event.commit,
+        tree=rests.tree,
+        verified=event.verified,
+        tried=task.tried,
         # A record that is about no attempt says 0.
         last_attempt=max(task.last_attempt, record.attempt),
-        commit=event.commit,
-        verified=event.verified,
-        proofs=event.proofs,
-        proven=strongest(event.proofs),
-        unproven=event.unproven,
-        waived=None,
-        tries=(),
-        findings=(),
-        spent=Usage(),
-        open_attempt=None,
-        passed=None,
-        held=None,
-        landed=None,
-        draft="",
-        changed=(),
-        culprit="",
-        approved=False,
-        reuse=False,
-        via="",
-        cut_off="",
-        planned=None,
-        plans_refused=0,
-        kept=None,
-        aside=0.0,
-        asks=(),
-        answers=(),
+        plan_sessions=task.plan_sessions,
+        base=task.base,
+        last_tree=task.last_tree,
+        coverage=rests.coverage,
+        patterns=rests.patterns,
+        durations=rests.durations,
+        published=task.published,
         done_at=record.time,
         cause=record.id,
         origin=record.origin,
+        proven=strongest(event.proofs),
+        usage=task.usage,
+        proofs=event.proofs,
+        unproven=event.unproven,
     )
 
 

@@ -188,6 +188,12 @@ class TaskState(NamedTuple):
     """Why nothing proves it, as far as that was said when it became DONE."""
     waived: Waived | None = None
 
+    def as_published(self, status: Status) -> TaskState:
+        """The same once this status was written into the plan: told of every task at once."""
+        if self.published is status:
+            return self
+        return TaskState._make((*self[:_PUBLISHED], status, *self[_PUBLISHED + 1 :]))
+
     @property
     def attempts_in_row(self) -> int:
         """Failed attempts since the last success, approval, reopening or change of the task."""
@@ -207,3 +213,6 @@ class TaskState(NamedTuple):
     def typical_seconds(self) -> float:
         """The median of the last five attempts that passed; 0 when none did."""
         return sorted(self.durations)[len(self.durations) // 2] if self.durations else 0.0
+
+
+_PUBLISHED = TaskState._fields.index("published")

@@ -271,3 +271,26 @@ def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_bac
     event = ChangeRecorded(number=1, text="more of it", tasks=("T",))
     assert fold_asked_anew(edited, event).changed == ("prose", "change")
     assert fold_asked_anew(edited._replace(changed=()), event).changed == ()
+
+
+def test_of_a_done_task_only_what_is_no_matter_of_its_tries_stays():
+    told = TaskState(*(f"{name} before" for name in TaskState._fields))._replace(
+        id=ONE, last_attempt=7, proofs=(PROOF,), durations=(1.0,)
+    )
+    start = RunState(tasks={ONE: told})
+    (record,) = records((TaskAdopted(spec=None, source="person", note="by hand"), ONE, 0))
+    task = fold([record], start).task(ONE)
+    kept = {name for name in TaskState._fields if getattr(task, name) == getattr(told, name)}
+    assert kept == {
+        *("id", "tried", "last_attempt", "plan_sessions", "base", "last_tree", "durations"),
+        *("published", "usage"),
+    }
+
+
+def test_states_of_a_plan_that_a_person_says_is_done_are_made_once_each(monkeypatch):
+    monkeypatch.setattr(TaskState, "_replace", None)  # a copy by names takes as long as the rest
+    ids = [f"TASK-{number:03}" for number in range(1, 4)]
+    adopted = [(TaskAdopted(spec=None, source="person", note="by hand"), id_, 0) for id_ in ids]
+    published = StatusesPublished(dict.fromkeys(ids, Status.DONE), "head", "plan")
+    state = fold(records(*adopted, (published, "", 0)))
+    assert [state.task(id_).published for id_ in ids] == [Status.DONE] * 3
