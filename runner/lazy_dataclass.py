@@ -29,7 +29,7 @@ else:
         return _finish(kind, frozen=frozen, slots=slots)
 
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "said_seldom"]
 
 _NOT_GIVEN = object()
 
@@ -158,6 +158,12 @@ class _Seldom:
         names, *values = getattr(noun, "__rest__", ()) or ((),)
         said = dict(zip(names, values, strict=True)) | {self._name: value}
         noun.__class__.__rest__.__set__(noun, (tuple(said), *said.values()))
+
+
+def said_seldom(noun: Any) -> dict[str, object]:
+    """Of the fields that share a slot those that stand there: the others have their default."""
+    names, *values = noun.__rest__ or ((),)
+    return dict(zip(names, values, strict=True))
 
 
 class _Differing:

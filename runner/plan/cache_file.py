@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import effects, model
+from runner.lazy_dataclass import said_seldom
 from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
 from runner.model.codec import Codec, Shape, usual_values
 from runner.plan.diagnostic import Problem
@@ -170,10 +171,13 @@ def _whole(line: bytes) -> tuple[bytes, bytes] | None:
     return key, row
 
 
+# A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as escapes.
+_to_text = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
+
+
 def _line(key: str, row: object) -> bytes:
-    # A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as escapes.
     if not isinstance(row, bytes):
-        row = json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode()
+        row = _to_text(row).encode()
     body = b"%b %b" % (key.encode(), row)
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
@@ -209,6 +213,7 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
         for name, value, default in zip(names, values(task), usual, strict=True)
         if value is not default and value != default
     }
+    own |= {name: one for name, one in said_seldom(task).items() if name not in _OF_OUTLINE}
     for name in _PLACED:
         if name in own:
             own[name] = _move(own[name], -first)
@@ -217,8 +222,12 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
 
 @cache
 def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
-    """Names and defaults of the fields that a row may have, and what gives a task's own."""
-    usual = {name: value for name, value in usual_values(Task).items() if name not in _OF_OUTLINE}
+    """Names and defaults of the fields that a row may have, and what gives a task's own.
+
+    But for those that share a slot, which says itself what differs.
+    """
+    apart = _OF_OUTLINE.union(Task.__seldom__)
+    usual = {name: value for name, value in usual_values(Task).items() if name not in apart}
     return tuple(usual), tuple(usual.values()), attrgetter(*usual)
 
 

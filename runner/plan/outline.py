@@ -252,18 +252,20 @@ class Stretches:
 
 def _row(found: Found, *, told: bool) -> list[object]:
     """A plain section as a row of its stretch tells it; places count from its first byte."""
-    row = [found.end - found.start, found.lines, found.level, found.title]
-    for task in found.tasks:
-        span, digests = task.span, task.digests
-        if told and not isinstance(digests, str):
-            spec = task.spec
-            digests = spec.what.removeprefix(_SHA256) + spec.proof.removeprefix(_SHA256)
-        row[3:] = (
-            *(task.title, task.id, str(task.status), task.note, task.type),
-            *(task.depends_on, task.outputs, span.start - found.start, span.end - span.start),
-            *(span.before, span.after, digests if isinstance(digests, str) else ""),
-        )
-    return row
+    _, start, end, _, lines, level, title, tasks = found
+    if not tasks:
+        return [end - start, lines, level, title]
+    (task,) = tasks
+    at, behind, before, after = task.span
+    digests = task.digests
+    if told and not isinstance(digests, str):
+        spec = task.spec
+        digests = spec.what.removeprefix(_SHA256) + spec.proof.removeprefix(_SHA256)
+    return [
+        *(end - start, lines, level, task.title, task.id, task.status, task.note, task.type),
+        *(task.depends_on, task.outputs, at - start, behind - at, before, after),
+        digests if isinstance(digests, str) else "",
+    ]
 
 
 def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:

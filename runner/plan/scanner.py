@@ -18,7 +18,7 @@ from runner.model import Status
 from runner.plan.field_names import key_of
 from runner.plan.inline import plain
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
-from runner.plan.task_ids import LONGEST_TITLE, TitleMarks, heading_of, nearly_named, title_marks
+from runner.plan.task_ids import LONGEST_TITLE, heading_of, nearly_named, title_marks
 
 if TYPE_CHECKING:
     import re
@@ -169,9 +169,10 @@ class TaskLines(NamedTuple):
 
 def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | None:
     """The section that begins at a byte; None where it is not certainly of the plain shape."""
-    if _HEAD.match(data, start) is None:
+    head = _HEAD.match(data, start)
+    if head is None:
         return _scan_chapter(data, start, prefixes)
-    lines = task_lines(data, start)
+    lines = _lines_behind(data, head)
     if lines is None:
         return None
     fields = lines.fields
@@ -201,9 +202,13 @@ def _before_fields(first: int) -> StatusSpan:
 def task_lines(data: bytes, start: int) -> TaskLines | None:
     """The lines of the task that begins at a byte; None where they are not certainly plain."""
     head = _HEAD.match(data, start)
-    if head is None:
-        return None
-    level, at = len(head["level"]), head.end()
+    return None if head is None else _lines_behind(data, head)
+
+
+def _lines_behind(data: bytes, head: re.Match[bytes]) -> TaskLines | None:
+    start, at = head.span()
+    marks, id_, written = head.groups()
+    level = len(marks)
     fields: dict[str, bytes] = {}
     value: StatusSpan | None = None
     while match := _FIELD.match(data, at):
@@ -220,10 +225,10 @@ def task_lines(data: bytes, start: int) -> TaskLines | None:
     end = _end(data, at, level)
     if end is None or not fields or not _is_printable(data[start:end]):
         return None
-    title = _title(head["title"])
-    if title is None or title_marks(title) != TitleMarks():
+    title = _title(written)
+    if title is None or any(title_marks(title)):
         return None
-    return TaskLines(head["id"].decode(), title, level, fields, value, head.end(), at, end)
+    return TaskLines(id_.decode(), title, level, fields, value, head.end(), at, end)
 
 
 def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]:
@@ -300,6 +305,7 @@ def _title(raw: bytes) -> str | None:
     return " ".join(plain(title.strip()).split())
 
 
+@lru_cache(maxsize=256)
 def _status(raw: bytes) -> tuple[Status, str] | None:
     return None if ODD_VALUE.search(raw) else read_status(raw.decode())
 

@@ -78,7 +78,7 @@ def _validate(project: Project, *, strict: bool) -> Validation:
     take_up_default_gates(project)
     reading = project.check()
     problems = (
-        *find_problems(reading, project.settings, Verdicts(), strict=strict),
+        *find_problems(reading, project.settings, strict=strict),
         *find_lent_programs(project, reading),
         *find_unmade_parts(project, reading),
         *find_problems_beside(project),
@@ -88,7 +88,7 @@ def _validate(project: Project, *, strict: bool) -> Validation:
 
 
 def find_problems(
-    reading: Reading, settings: Settings, verdicts: Verdicts, *, strict: bool = False
+    reading: Reading, settings: Settings, verdicts: Verdicts | None = None, *, strict: bool = False
 ) -> tuple[Problem, ...]:
     """Everything wrong with the plan itself, however it was read: no other file is looked at."""
     return (
