@@ -42,6 +42,9 @@ import new_go
 import new_node
 import new_python
 import new_python_asserts
+import seventh_base
+import seventh_good
+import seventh_new
 import sixth_base
 import sixth_good
 import sixth_new
@@ -84,6 +87,9 @@ WRITTEN = (
     sixth_base,
     sixth_new,
     sixth_good,
+    seventh_base,
+    seventh_new,
+    seventh_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -114,11 +120,13 @@ def lists() -> str:
     late = _digest("late*.py")
     fifth = _digest("fifth*.py")
     sixth = _digest("sixth*.py")
+    seventh = _digest("seventh*.py")
     head = f"{count}, {families} families of bad changes"
     return (
         f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
         f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
-        f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}"
+        f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}\n"
+        f"seventh: sha256:{seventh}"
     )
 
 

@@ -23,6 +23,8 @@ from repositories import (
     repository,
     with_packages,
 )
+from seventh import CHECKS as SEVENTH_CHECKS
+from seventh import whole_check as seventh_text
 from sixth import CHECKS as SIXTH_CHECKS
 from sixth import whole_check as sixth_text
 from unseen import CHECKS, hidden_text
@@ -147,6 +149,7 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
         (LATE_CHECKS, late_text),
         (FIFTH_CHECKS, fifth_text),
         (SIXTH_CHECKS, sixth_text),
+        (SEVENTH_CHECKS, seventh_text),
     )
     checks, whole = next(way for way in ways if one.case.project.name in way[0])
     path, command = checks[one.case.project.name]

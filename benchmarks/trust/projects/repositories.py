@@ -84,6 +84,13 @@ PACKAGES = {
         "@types/node@24.1.0",
         "esbuild@0.28.2",
     ),
+    "ava": (
+        "ava@6.4.1",
+        "in-range@3.0.0",
+        "random-int@3.0.0",
+        "time-span@5.1.0",
+        "yocto-queue@1.2.1",
+    ),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
@@ -130,6 +137,7 @@ PYTHON = (
     "face",
     "boltons",
     "pyyaml",
+    "click",
 )
 """What the Python projects' tests need, in an environment of their own."""
 
