@@ -36,7 +36,14 @@ LIMIT = Project(
     "p-limit",
     "sindresorhus/p-limit",
     "df476048d023ff868cd45b35ee47f5fb0ca2b25a",
-    edits=(("test.js", "end: 650", "end: 6500"),),
+    edits=(
+        ("test.js", "end: 650", "end: 6500"),
+        (
+            "package.json",
+            '	"files": [\n',
+            '	"ava": {\n		"cache": false\n	},\n	"files": [\n',
+        ),
+    ),
     packages="ava",
 )
 SETS = Project(
