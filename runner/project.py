@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from runner.repo import read
     from runner.repo.head import Folders, Head
     from runner.run import older_text
+    from runner.secrets import redact
     from runner.writes import safe_io
 else:
     base = lazy_module("runner.process.base")
@@ -48,6 +49,7 @@ else:
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
+    redact = lazy_module("runner.secrets.redact")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
     tools = lazy_module("runner.process.tools")
@@ -258,6 +260,19 @@ class Project:
                 not set("*?") & set(path) and (path in self._map_rows or self._is_committed(path))
             )
         return self._files[path]
+
+    def without_secrets(self, said: str) -> str:
+        """What a person says, without secrets: neither one that looks like it nor a declared one.
+
+        It is committed with the journal, and the next attempt reads it.
+        """
+        names = set(self.settings.secrets or ())
+        # Only such a plan can require one, and has to be read for it.
+        if self.has_plan and b"secret" in self.plan_bytes.lower():
+            for task in self.plan(self.plan_bytes).tasks:
+                names.update(need.name for need in task.requires if need.kind == "secret")
+        values = [self.environ[name] for name in sorted(names & self.environ.keys())]
+        return redact.redact(said, values)
 
     @property
     def documents(self) -> frozenset[str]:

@@ -1,36 +1,28 @@
 """Where declared values stand in a text, in whatever form a program may have printed them.
 
-Plain and reversed; base64 at each alignment, both alphabets; hex; for URLs; escaped for JSON, also
-twice; UTF-16; and each of these with control sequences in between, which a terminal does not show,
-or cut by ends of lines, as base64 is by mails (76), keys (64) and whatever folds it.
+In each form of `value_forms`, also with control sequences in between, which a terminal does not
+show, or cut by ends of lines, as base64 is by mails (76), keys (64) and whatever folds it.
 Whether any of it is there is asked of one automaton, which reads the text once.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote, quote_plus
 
 import re2
+
+from runner.secrets.value_forms import list_forms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _SHORTEST = 4
 """Characters; a declared secret shorter than this would blot out ordinary text."""
-_SHORTEST_DERIVED = 8
-"""Bytes of a form that says no more than a part of the value: fewer are in ordinary text."""
 _SHORTEST_HELD = 8
 """Characters of a value that no file may hold."""
-_REVERSED_FROM = 6
-"""Characters from which a value is looked for from its end."""
-_BITS = 6
-"""Of a letter of base64."""
-
 _WRITTEN_OUT = rb"(?:\\(?:u00|x)1[bB]|\\033|\\e|\xe2\x90\x9b)"
 """The escape character as JSON, a shell and this program's own display write it."""
 _SEQUENCE = (
@@ -228,51 +220,5 @@ def _all_forms(known: tuple[str, ...]) -> tuple[bytes, ...]:
     for value in known:
         for part in {value, *value.splitlines()}:
             if len(part.strip()) >= _SHORTEST:
-                forms.update(_forms(part.strip()))
+                forms.update(list_forms(part.strip()))
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
-
-
-def _forms(value: str) -> Iterable[bytes]:
-    plain = value.encode("utf-8", "surrogatepass")
-    yield plain
-    yield from _escape_forms(value)
-    yield from _for_urls(plain)
-    yield from _in_base64(plain)
-    yield plain.hex().encode()
-    yield plain.hex().upper().encode()
-    for encoding in ("utf-16-le", "utf-16-be"):
-        yield value.encode(encoding, "surrogatepass")
-    if len(value) >= _REVERSED_FROM:
-        yield value[::-1].encode("utf-8", "surrogatepass")
-
-
-def _escape_forms(value: str) -> Iterator[bytes]:
-    """As a string of JSON, plain ASCII or not; and as one inside of another."""
-    for ascii_alone in (True, False):
-        once = json.dumps(value, ensure_ascii=ascii_alone)[1:-1]
-        # JSON may write a slash as `\/` (RFC 8259, section 7), and PHP does.
-        for text in (once, once.replace("/", "\\/"), json.dumps(once)[1:-1]):
-            yield text.encode("utf-8", "surrogatepass")
-
-
-def _for_urls(plain: bytes) -> Iterator[bytes]:
-    for text in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
-        yield text.encode()
-        # The digits of a percent-encoding may be of either case (RFC 3986, section 2.1).
-        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text).encode()
-
-
-def _in_base64(plain: bytes) -> Iterator[bytes]:
-    """Alone, and as a part of something longer: only letters that the value decides alone."""
-    from base64 import b64encode
-
-    yield b64encode(plain).rstrip(b"=")
-    for before in range(3):
-        # Six bits a letter (RFC 4648, section 4): the ones at both ends that share bits with a
-        # neighbour look different each time.
-        first = -(-8 * before // _BITS)
-        last = 8 * (before + len(plain)) // _BITS
-        letters = b64encode(b"\0" * before + plain)[first:last]
-        if len(letters) >= _SHORTEST_DERIVED:
-            yield letters
-            yield letters.translate(bytes.maketrans(b"+/", b"-_"))

@@ -1,8 +1,10 @@
 """A declared value does not leave in any form that a program may print it in."""
 
 import base64
+import html
 import json
 import urllib.parse
+from xml.sax import saxutils
 
 import pytest
 from hypothesis import given, settings
@@ -42,6 +44,26 @@ FORMATS = {
     "json": lambda value: json.dumps({"key": value}),
     "json beyond ascii": lambda value: json.dumps([value], ensure_ascii=False),
     "json in json": lambda value: json.dumps(json.dumps(value)),
+}
+OF_PROGRAMS = {
+    "literal": lambda value: repr(value + "'")[1:-1],
+    "literal between apostrophes": lambda value: repr(value + "'" + '"')[1:-1],
+    "literal of ascii": lambda value: ascii(f"{value}'"),
+    "literal of bytes": lambda value: repr(f"{value}'".encode()),
+    "hex in pairs": lambda value: value.encode().hex(" "),
+    "hex of a fingerprint": lambda value: value.encode().hex(":").upper(),
+    "url to the last letter": lambda value: "%" + value.encode().hex("%"),
+    "url of encodeURIComponent": lambda value: urllib.parse.quote(value, safe="!'()*"),
+    "json to the last letter": lambda value: "".join(f"\\u{ord(one):04x}" for one in value),
+    "code to the last letter": lambda value: "\\x" + value.encode().hex(" ").replace(" ", "\\x"),
+    "html": html.escape,
+    "html of a literal": lambda value: html.escape(repr(value + "'")),
+    "xml": saxutils.escape,
+    "xml of ascii": lambda value: (
+        saxutils.escape(value).encode("ascii", "xmlcharrefreplace").decode()
+    ),
+    "wide in base64": lambda value: base64.b64encode(f"$p='{value}'".encode("utf-16-le")).decode(),
+    "wide in hex": lambda value: f"{value} and more".encode("utf-16-be").hex(),
 }
 SHAPES = {
     "as it is": lambda text: text,
@@ -92,7 +114,17 @@ def middle(text):
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("value", VALUES)
 def test_no_form_in_no_shape_leaves(value, name, shape):
-    form = FORMATS[name](value)
+    assert_hidden(value, FORMATS[name](value), shape)
+
+
+@pytest.mark.parametrize("shape", ["as it is", "coloured", "folded narrowly"])
+@pytest.mark.parametrize("name", OF_PROGRAMS)
+@pytest.mark.parametrize("value", [*VALUES, "a&b<c>d'e\"f/ü\\x"])
+def test_no_form_of_a_library_leaves(value, name, shape):
+    assert_hidden(value, OF_PROGRAMS[name](value), shape)
+
+
+def assert_hidden(value, form, shape):
     text = f"before {SHAPES[shape](form)} after\n"
     shown = redact(text, (value,))
     assert "[REDACTED:secret]" in shown
@@ -139,6 +171,12 @@ def test_ordinary_text_beside_declared_values_stays(text):
 def test_short_values_are_looked_for_in_few_forms():
     assert redact("a dcba b", ("abcd",)) == "a dcba b"
     assert redact("a abcd b", ("abcd",)) == "a [REDACTED:secret] b"
+
+
+def test_bytes_of_one_letter_each_are_no_hiding_place():
+    assert (
+        streamed("x=pässwörd!\n".encode("latin-1"), ("pässwörd!",), 5) == b"x=[REDACTED:secret]\n"
+    )
 
 
 def test_two_values_that_overlap_are_both_taken_out():

@@ -123,3 +123,67 @@ def test_a_file_that_holds_it_does_not_land(leaking, form):
     for name, content in everywhere(leaking, ("terminal", ended.said.encode())):
         for hidden in forms():
             assert hidden not in content, (name, hidden)
+
+
+QUOTED = "qui\\et \"A&B\" 'née' <7>"
+FAILS = """\
+import os
+
+import pytest
+
+KEY = os.environ["SHOP_KEY"]
+
+
+@pytest.mark.parametrize("key", [KEY])
+def test_key(key):
+    assert {"key": key} == {}
+
+
+def test_sent():
+    raise ValueError(KEY.encode(), f"said {KEY} and '")
+"""
+
+
+def test_what_a_test_prints_as_a_literal_or_in_a_report_is_nowhere(leaking, monkeypatch, tmp_path):
+    monkeypatch.setenv("SHOP_KEY", QUOTED)
+    leaking.write({"test_key.py": FAILS})
+    leaking.plan(
+        a_task(
+            "TASK-001",
+            outputs=["a.txt"],
+            command="echo $RUNNER_ATTEMPT > a.txt",
+            tests=["python3 -m pytest -q -vv -rN -p no:cacheprovider test_key.py"],
+            fields=("Requires: secret SHOP_KEY", "Budget: 1 attempt"),
+        )
+    )
+    ended = leaking.run("--junit", str(tmp_path / "junit.xml"), "-v")
+    assert leaking.statuses["TASK-001"] == "BLOCKED", ended.said
+    shown = [("terminal", ended.said.encode()), ("report", (tmp_path / "junit.xml").read_bytes())]
+    for name, content in everywhere(leaking, *shown):
+        for part in (rb"qui\et", rb"qui\\et", rb"qui\\\\et", b"A&amp;B", rb"\xe9e", rb"\xc3\xa9e"):
+            assert part not in content, (name, part)
+    assert "test_sent" in ended.said
+
+
+def test_what_a_person_says_is_written_down_without_it(leaking):
+    fields = ("Requires: secret SHOP_KEY", "Review: prompt")
+    leaking.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo 1 > a.txt", tests=["test -s a.txt"],
+               fields=fields),
+        a_task("TASK-002", outputs=["b.txt"], command="echo 1 > b.txt", tests=["false"]),
+    )  # fmt: skip
+    leaking.run()
+    said = [
+        leaking.runner("reject", "1", "--reason", f"not with {VALUE}"),
+        leaking.runner("retry", "2", "--reason", f"with {VALUE}"),
+        leaking.runner("decide", f"{VALUE} it is"),
+        leaking.runner("change", "2", f"with {VALUE}, too"),
+        leaking.runner("waive", "2", "--reason", f"{VALUE} works"),
+        leaking.run(),
+    ]
+    assert [one.code for one in said[:4]] == [0, 1, 0, 3], [one.said for one in said]
+    shown = [(str(at), one.said.encode()) for at, one in enumerate(said)]
+    for name, content in everywhere(leaking, *shown):
+        assert VALUE.encode() not in content, name
+    reasons = [event["reason"] for event in leaking.happened("write.rejected")]
+    assert reasons == ["not with [REDACTED:secret]"]

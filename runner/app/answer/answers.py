@@ -204,7 +204,7 @@ def reject(
         named = desk.choose(asked.named)
         require_unmoved(project, desk.state, named, asked.seen)
         chosen = _culprits_first(named, desk.waiting)
-        reason = asked.reason or ask_reason()
+        reason = project.without_secrets(asked.reason or ask_reason())
         if not reason:
             raise RunnerError(
                 "a rejection needs a reason", hint="--reason TEXT: the next attempt reads it"

@@ -41,6 +41,7 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
 
     Raises RunnerError for one that is DONE, and for work that waits for an answer instead.
     """
+    reason = project.without_secrets(reason)
     with open_desk(project) as desk:
         ids = tuple(find_id(word, [one.id for one in project.outline().tasks]) for word in named)
         held = {one.task: one for one in desk.known}

@@ -40,7 +40,6 @@ from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.documents import document
 from runner.report.table import table
 from runner.run.selection import find_id
-from runner.secrets.redact import redact
 from runner.text.wording import did_you_mean
 from runner.writes.safe_io import read_beneath, write_beneath
 
@@ -63,7 +62,7 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
         raise RunnerError("a decision needs a title", hint='runner decide "What was chosen"')
     id_ = _find_task(project, task) if task else ""
     # without a secret that came with it: the file is committed
-    clean = Decision(*(redact(said.strip()) for said in astuple(decision)))
+    clean = Decision(*(project.without_secrets(said.strip()) for said in astuple(decision)))
     return _append(project, clean, id_)
 
 

@@ -13,7 +13,6 @@ from runner.lazy_dataclass import dataclass
 from runner.repo.trailers import ToldWaiver, format_waived
 from runner.run.selection import find_id
 from runner.run.waivers import files_now, files_of, is_committed, why_no_person
-from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.app.change.transaction import Transaction
@@ -44,7 +43,7 @@ def waive(project: Project, asked: Waive) -> WaiverResult:
 
     Raises RunnerError (exit 3) where no person can have said it.
     """
-    reason = " ".join(redact(asked.reason).split())
+    reason = " ".join(project.without_secrets(asked.reason).split())
     if not reason:
         raise RunnerError("a waiver needs a reason", hint='runner waive ID --reason "…"')
     id_ = find_id(asked.task, [task.id for task in project.outline().tasks])

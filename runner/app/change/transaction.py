@@ -29,7 +29,6 @@ from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import StatusWriter, note_in, says_other
 from runner.run.selection import find_id
-from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,7 +161,7 @@ def change(project: Project, request: ChangeRequest) -> RecordedChange:
     """Record it, without a secret in it. While a run goes on it is refused: its lock is held."""
     known = [task.id for task in project.outline().tasks]
     ids = tuple(dict.fromkeys(find_id(typed, known) for typed in request.tasks))
-    text = _clean_text(request.text, ids)
+    text = _clean_text(project, request.text, ids)
     if request.dry_run:
         return RecordedChange(_look_ahead(project, ids, text))
     with open_transaction(project) as transaction:
@@ -173,8 +172,8 @@ def change(project: Project, request: ChangeRequest) -> RecordedChange:
     return RecordedChange(now, number)
 
 
-def _clean_text(typed: str, ids: Sequence[str]) -> str:
-    text = " ".join(redact(typed).split())
+def _clean_text(project: Project, typed: str, ids: Sequence[str]) -> str:
+    text = " ".join(project.without_secrets(typed).split())
     if any(unicodedata.category(character) == "Cc" for character in text):
         raise RunnerError("a change is plain text: this one holds control characters")
     if not text:
@@ -224,7 +223,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
     Looked at without the lock; nothing is written then.
     """
     id_ = _find_task(project, request.task)
-    reason = " ".join(redact(request.reason).split())
+    reason = " ".join(project.without_secrets(request.reason).split())
     if request.dry_run:
         with Repository.open(project.root) as repository:
             tasks, state = project.plan(project.plan_bytes).tasks, View.of(project).state

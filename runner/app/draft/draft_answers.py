@@ -107,6 +107,7 @@ def reject_draft(
     # A kill came between the plan and the journal: a no would leave tasks that nobody wants.
     if one.digest in project.state().approved_drafts and _stands(project, one):
         raise RunnerError(f"its tasks stand in {one.plan}", hint=f"runner approve {named}")
+    reason = project.without_secrets(reason)
     decline_draft(project, named, reason)
     if one.imported:
         return redraft_import(project, one, reason, observer, asker)
