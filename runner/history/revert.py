@@ -245,7 +245,9 @@ def plan_undo(
     head = repository.head().commit or ""
     landed = [one for one in _find_standing(repository, head) if one.task == id_]
     if not landed:
-        hint = f"runner show {id_}; to have it done again, make its status PENDING"
+        status = state.task(id_).status
+        again = "to have it done again, make its status PENDING"
+        hint = f"runner show {id_}; {again if status is Status.DONE else f'it is {status}'}"
         raise RunnerError(f"{id_} has no commit in this branch to undo", hint=hint)
     changes = _reverse_commits(repository, head, landed, id_)
     commits = ", ".join(one.commit[:12] for one in landed)

@@ -155,6 +155,13 @@ def test_what_never_landed_cannot_be_undone(shop, id_):
     assert ("has no commit in this branch to undo" in said.err) == (id_ == "TASK-004")
 
 
+def test_the_hint_for_what_is_undone_already_says_how_it_is(shop):
+    assert shop.runner("undo", "TASK-003").code == 0
+    said = shop.runner("undo", "TASK-003")
+    assert said.code == 2
+    assert said.err.endswith("hint: runner show TASK-003; it is PENDING\n")
+
+
 def test_a_clone_knows_that_it_was_undone(shop, tmp_path):
     shop.runner("undo", "TASK-003")
     shop.git("revert", "--no-edit", "HEAD")  # even without the record of the statuses
