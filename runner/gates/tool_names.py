@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import call_stack, tool_changes
+from runner.gates import call_stack, program_names, tool_changes
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row
 from runner.lazy_pattern import regex
@@ -381,7 +381,8 @@ def _in_braces(
         said = next((one for one in match.groupdict().values() if one), match[0])
         name = "NODE_ENV" if match.groupdict().get("env") else said
         yield Named(name, line, _short(code))
-    for start, name in tool_changes.in_script(bare) if language == "javascript" else ():
+    more = {"javascript": tool_changes.in_script, "go": program_names.in_go}.get(language)
+    for start, name in more(bare) if more else ():
         line = line_of(bare, start)
         yield Named(name, line, _short(bare.split("\n")[line - 1].strip()))
     if language in ("javascript", "go"):

@@ -242,6 +242,28 @@ ASKS = {
         "shop.go",
         'package shop\n\nfunc tested() bool { return flag.Lookup("test.v") != nil }\n',
     ),
+    "arguments that a loop goes through": (
+        "shop.go",
+        (
+            "package shop\n\nfunc tested() bool {\n\tfor _, a := range os.Args {\n"
+            '\t\tif strings.HasPrefix(a, "-test.") {\n\t\t\treturn true\n\t\t}\n\t}\n'
+            "\treturn false\n}\n"
+        ),
+    ),
+    "the executable by a name of its own": (
+        "shop.go",
+        (
+            "package shop\n\nfunc tested() bool {\n\texe, _ := os.Executable()\n"
+            '\treturn strings.HasSuffix(exe, ".test")\n}\n'
+        ),
+    ),
+    "the first argument by a name of its own": (
+        "shop.go",
+        (
+            "package shop\n\nfunc tested() bool {\n\tname := filepath.Base(os.Args[0])\n"
+            '\treturn strings.Contains(name, "test")\n}\n'
+        ),
+    ),
     "a flag of go test by another name of its package": (
         "shop.go",
         'package shop\n\nimport f "flag"\n\nvar tested = f.Lookup("test.run")\n',
@@ -400,6 +422,14 @@ FINE = {
         ),
     ),
     "an argument of node": ("shop.js", "if (process.argv[2] === 'latest') go();\n"),
+    "a command of its own in Go": (
+        "shop.go",
+        (
+            "package shop\n\nfunc main() {\n\tfor _, one := range os.Args[1:] {\n"
+            '\t\tif one == "test" {\n\t\t\trun()\n\t\t}\n\t}\n}\n'
+            '\nfunc other(one string) bool {\n\treturn one == "-test.v"\n}\n'
+        ),
+    ),
     "a logger in Go": (
         "shop.go",
         (
