@@ -29,7 +29,7 @@ else:
         return _finish(kind, frozen=frozen, slots=slots)
 
 
-__all__ = ["dataclass", "said_seldom"]
+__all__ = ["dataclass", "other_than_usual"]
 
 _NOT_GIVEN = object()
 
@@ -160,7 +160,7 @@ class _Seldom:
         noun.__class__.__rest__.__set__(noun, (tuple(said), *said.values()))
 
 
-def said_seldom(noun: Any) -> dict[str, object]:
+def other_than_usual(noun: Any) -> dict[str, object]:
     """Of the fields that share a slot those that stand there: the others have their default."""
     names, *values = noun.__rest__ or ((),)
     return dict(zip(names, values, strict=True))

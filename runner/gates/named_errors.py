@@ -21,7 +21,7 @@ from runner.lazy_pattern import regex
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from runner.model import Task
 
@@ -112,9 +112,11 @@ def is_waited_for(
         return True  # an answer that tells of an error looks like any other
     if is_written_in(path, "python"):
         tree = python_tree(text)
-        return tree is None or any(
-            _waits(node, error.kind, names, ran) for node in tree.body if _names(node, names)
-        )
+        if tree is None:
+            return True
+        callers = _python_callers(tree, names)
+        about = (node for node in tree.body if _words(node) & callers)
+        return any(_waits(node, error.kind, names, ran) for node in about)
     language = code_language(path)
     mask = mask_literals(text, language.literals) if language and language.literals else text
     if is_written_in(path, "javascript"):
@@ -122,7 +124,38 @@ def is_waited_for(
     if not is_written_in(path, "go"):
         return not is_written_in(path, "rust") or bool(_RUST_WAITS.search(mask))
     parts = re.split(r"^(?=func |var |type )", mask, flags=re.MULTILINE)
-    return any(_GO_WAITS.search(one) for one in parts if names & {*_NAME.findall(one)})
+    callers = _go_callers(parts, names)
+    return any(_GO_WAITS.search(one) for one in parts if callers & {*_NAME.findall(one)})
+
+
+def _python_callers(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
+    """These functions, and what of the file calls them for its tests."""
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    own = [({one.name}, _words(one)) for one in ast.walk(tree) if isinstance(one, functions)]
+    own += [
+        ({at.id for at in one.targets if isinstance(at, ast.Name)}, _words(one))
+        for one in tree.body
+        if isinstance(one, ast.Assign)
+    ]
+    return _with_callers(names, own)
+
+
+def _go_callers(parts: Iterable[str], names: frozenset[str]) -> frozenset[str]:
+    called = ((_GO_FUNCTION.match(one), one) for one in parts)
+    return _with_callers(names, [({at[1]}, {*_NAME.findall(one)}) for at, one in called if at])
+
+
+_GO_FUNCTION = regex(r"func (?:\([^)]*\) *)?(\w+)")
+_DEEPEST = 4
+"""Helpers that call one another."""
+
+
+def _with_callers(
+    names: frozenset[str], own: Sequence[tuple[set[str], set[str]]]
+) -> frozenset[str]:
+    for _ in range(_DEEPEST):
+        names = names.union(*(said for said, words in own if words & names))
+    return names
 
 
 _GO_WAITS = regex(
@@ -150,12 +183,12 @@ def _script_waits(mask: str, kind: str) -> bool:
     )
 
 
-def _names(node: ast.stmt, names: frozenset[str]) -> bool:
-    return any(
-        (one.id if isinstance(one, ast.Name) else one.attr) in names
+def _words(node: ast.stmt) -> set[str]:
+    return {
+        one.id if isinstance(one, ast.Name) else one.attr
         for one in ast.walk(node)
         if isinstance(one, ast.Name | ast.Attribute)
-    )
+    }
 
 
 _WAITING = regex(r"rais|throw|error|exception|fail|reject|refus|invalid|bad", re.IGNORECASE)

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import effects, model
-from runner.lazy_dataclass import said_seldom
+from runner.lazy_dataclass import other_than_usual
 from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
 from runner.model.codec import Codec, Shape, usual_values
 from runner.plan.diagnostic import Problem
@@ -213,7 +213,7 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
         for name, value, default in zip(names, values(task), usual, strict=True)
         if value is not default and value != default
     }
-    own |= {name: one for name, one in said_seldom(task).items() if name not in _OF_OUTLINE}
+    own |= {name: one for name, one in other_than_usual(task).items() if name not in _OF_OUTLINE}
     for name in _PLACED:
         if name in own:
             own[name] = _move(own[name], -first)

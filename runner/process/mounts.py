@@ -47,7 +47,9 @@ _CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
 capabilities, and with kernel/core_pattern the whole machine."""
 
 _BORROWED = 5
-_CACHES = {"vite": (".vite", ".vite-temp"), "nyc": (".cache",)}
+_CACHES = {"vite": (".vite", ".vite-temp")} | dict.fromkeys(
+    ("nyc", "ava", "prettier", "find-cache-dir", "find-cache-directory"), (".cache",)
+)
 """By package: where in `node_modules` it writes."""
 
 
@@ -144,9 +146,8 @@ def caches(packages: Path) -> list[str]:
     Vite and nyc end with an error where they cannot write there; inside they are the command's
     own. What is mounted needs a place, so an empty folder is made, as the tool itself would.
     """
-    found = [
-        name for tool, names in _CACHES.items() if (packages / tool).is_dir() for name in names
-    ]
+    tools = (names for tool, names in _CACHES.items() if (packages / tool).is_dir())
+    found = list(dict.fromkeys(name for names in tools for name in names))
     try:
         for name in found:
             if not (packages / name).is_dir():

@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import re2
 
-from runner.secrets.value_forms import list_forms
+from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
+
+    from runner.secrets import value_forms
+else:
+    value_forms = lazy_module("runner.secrets.value_forms")
 
 _SHORTEST = 4
 """Characters; a declared secret shorter than this would blot out ordinary text."""
@@ -220,5 +224,5 @@ def _all_forms(known: tuple[str, ...]) -> tuple[bytes, ...]:
     for value in known:
         for part in {value, *value.splitlines()}:
             if len(part.strip()) >= _SHORTEST:
-                forms.update(list_forms(part.strip()))
+                forms.update(value_forms.list_forms(part.strip()))
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))

@@ -128,6 +128,11 @@ WAITS = {
     "rows": "@pytest.mark.parametrize('e', [(ValueError, -1)])\ndef test_it(e):\n"
     "    with pytest.raises(e[0]):\n        bits(e[1])\n",
     "a helper": "def test_it():\n    assert_refused(lambda: bits(-1))\n",
+    "a helper that calls it": "def one(n):\n    return bits(n)\n\n\ndef test_it():\n"
+    "    with pytest.raises(ValueError):\n        one(-1)\n",
+    "a helper of a helper": "short = partial(bits)\n\n\nclass TestBits:\n    def one(self, n):\n"
+    "        return short(n)\n\n\nclass TestMore(TestBits):\n    def test_it(self):\n"
+    "        with pytest.raises(ValueError):\n            self.one(-1)\n",
     "try": "def test_it():\n    try:\n        bits(-1)\n        assert False\n"
     "    except ValueError:\n        pass\n",
     "a group of them": "def test_it():\n    try:\n        bits(-1)\n        assert False\n"
@@ -143,6 +148,9 @@ DOES_NOT = {
     "another error": "def test_it():\n    with pytest.raises(KeyError):\n        bits(-1)\n",
     "another function": "def test_it():\n    assert bits(3) == 3\n\n\ndef test_other():\n"
     "    with pytest.raises(ValueError):\n        other(-1)\n",
+    "a helper of another": "def one(n):\n    return other(n)\n\n\ndef test_other():\n"
+    "    with pytest.raises(ValueError):\n        one(-1)\n\n\n"
+    "def test_it():\n    assert bits(3) == 3\n",
     "let pass": "def test_it():\n    try:\n        bits(-1)\n    except ValueError:\n"
     "        pass\n",
     "said alone": "def test_it():\n    # ValueError for a negative length\n    assert bits(3)\n",
@@ -225,6 +233,10 @@ def test_go_waits_by_what_it_does_with_an_error(tmp_path, lines, waits):
     asked = ("an open quote returns an error",)
     found = said(tmp_path, code, tests + lines + "}\n", asked, path="count.go")
     assert bool(found) is not waits
+    helper = "\nfunc count(text string) (int, error) {\n\treturn Count(text)\n}\n"
+    tests = tests.replace("Count(\"'", "count(\"'") + lines + "}\n" + helper
+    (tmp_path / "helper").mkdir()
+    assert bool(said(tmp_path / "helper", code, tests, asked, path="count.go")) is not waits
 
 
 def test_an_error_may_be_waited_for_by_other_values_than_the_plan_s(tmp_path):

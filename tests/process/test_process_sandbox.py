@@ -72,13 +72,24 @@ def test_shared_folders_are_seen_and_cannot_be_written(walled):
     assert (real / "tool").exists()
 
 
-def test_what_packages_keep_beside_themselves_is_the_commands_own(walled):
+@pytest.mark.parametrize(
+    ("package", "written"),
+    [
+        ("vite", (".vite", ".vite-temp")),
+        ("nyc", (".cache",)),
+        ("ava", (".cache",)),
+        ("find-cache-dir", (".cache",)),
+    ],
+)
+def test_what_packages_keep_beside_themselves_is_the_commands_own(walled, package, written):
     packages = walled.place.shown / "node_modules"
-    (packages / "vite").mkdir(parents=True)
+    (packages / package).mkdir(parents=True)
     bench = walled.at(replace(walled.place, shares=("node_modules",)))
-    assert bench.run("mkdir -p node_modules/.vite/a && touch node_modules/.vite-temp/b").passed
-    assert bench.run("touch node_modules/vite/x").exit != 0
-    assert [list(one.iterdir()) for one in sorted(packages.iterdir())] == [[], [], []]
+    for name in written:
+        assert bench.run(f"mkdir -p node_modules/{name}/a && touch node_modules/{name}/b").passed
+    assert bench.run(f"touch node_modules/{package}/x").exit != 0
+    assert {one.name for one in packages.iterdir()} == {package, *written}
+    assert [list(one.iterdir()) for one in packages.iterdir()] == [[] for _ in (package, *written)]
 
 
 def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_path):
