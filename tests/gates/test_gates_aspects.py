@@ -227,6 +227,23 @@ export function quoted(value) {
     assert not [one for one in ways if "known.test" in one.says and one.aspect == "argument"]
 
 
+@pytest.mark.parametrize(
+    ("call", "changed"),
+    [
+        ("Number.isInteger(size)", False),
+        ("isOpen(size)", False),
+        ("Object.hasOwn(size, size)", False),
+        ("issue(size)", True),
+        ("list.hash(size)", True),
+    ],
+)
+def test_what_answers_yes_or_no_is_told_by_its_name(call, changed):
+    code = f"export function f(size) {{\n  const x = {call};\n  return x;\n}}\n"
+    lines = frozenset(range(1, 5))
+    ways = brace_aspects.ways_of("a.mjs", code.encode(), lines, lines, "/dev/null", "js")
+    assert any(one.aspect == "argument" for one in ways) is changed
+
+
 GO = """\
 package shop
 

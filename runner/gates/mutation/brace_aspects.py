@@ -39,7 +39,7 @@ _NO_CALLS = frozenset(
     | {"int", "int64", "int32", "uint", "uint64", "uint32", "uint16", "float64", "bool", "error"}
     | {"String", "Number", "Boolean", "Array.isArray", "Object.keys", "constructor", "require"}
 )
-_ASKS = (".test", ".includes", ".has", ".startsWith", ".endsWith")
+_ASKS = re.compile(r"(?:\.(?:test|includes|has|startsWith|endsWith)|\b(?:[iI]s|[hH]as)[A-Z]\w*)\Z")
 """Calls that answer yes or no, for most other values the same."""
 _DEFINED = re.compile(r"\b(?:function\*?|func(?:\s*\([^)]*\))?)\s*\Z")
 _MODULE = re.compile(r"^[ \t]*(?:import\b(?!\s*[(.])|export\b)", re.MULTILINE)
@@ -323,7 +323,7 @@ def _other_arguments(code: _Code, out: str) -> Iterator[Way]:
     many: dict[str, int] = {}
     for match in _CALL.finditer(code.mask):
         around, name = code.around(match.start()), match["name"]
-        if around is None or name in _NO_CALLS or name.endswith(_ASKS) or only_tells(name):
+        if around is None or name in _NO_CALLS or _ASKS.search(name) or only_tells(name):
             continue
         if not code.is_own(match.start()) or _DEFINED.search(code.mask, 0, match.start()):
             continue
