@@ -16,7 +16,7 @@ from runner.lazy_dataclass import dataclass
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from runner.gates.contracts.document import Json
 
@@ -37,6 +37,14 @@ _SAYS_NOTHING = frozenset(
     )
 )
 """Keywords that allow and refuse nothing."""
+_OF = {
+    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
+    "number": frozenset(_BOUNDS[:5]),
+    "integer": frozenset(_BOUNDS[:5]),
+    "boolean": frozenset[str](),
+    "array": frozenset({"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}),
+}
+"""By type the keywords that bound its values alone (JSON Schema 2020-12, Validation, 6)."""
 _PARTS = 200
 """Schemas that one may be put together of, by references and `allOf`."""
 
@@ -75,6 +83,8 @@ def shape(schema: Json, root: Json) -> Shape:
     if not isinstance(plain, dict):
         return Shape(ANY)
     variants, nullable = _variants(plain, root)
+    if len(variants) > 1 and "type" not in plain and (one := _as_one(variants, root)):
+        variants = (one,)
     if len(variants) == 1:  # `X or null` is X, with null among its types
         inner = shape(_merge({**plain, "anyOf": [], "oneOf": []}, variants[0]), root)
         return _with_null(inner) if nullable else inner
@@ -182,6 +192,24 @@ def _variants(plain: dict[str, Json], root: Json) -> tuple[tuple[Json, ...], boo
     rest = [one for one in every if _follow_references(one, root, [_PARTS]) != {"type": "null"}]
     nullable = plain.get("nullable") is True or len(rest) < len(every)
     return tuple(rest), nullable
+
+
+def _as_one(variants: Iterable[Json], root: Json) -> Json:
+    """One schema of several types that means the same as these alternatives; None for none."""
+    types: dict[str, None] = {}
+    found: dict[str, Json] = {}
+    for one in (_follow_references(each, root, [_PARTS]) for each in variants):
+        kind = one.get("type") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or not isinstance(kind, str) or kind not in _OF:
+            return None
+        bounds = {name: one[name] for name in one.keys() - _SAYS_NOTHING - {"type"}}
+        if kind in types or bounds.keys() - _OF[kind] or bounds.keys() & found.keys():
+            return None
+        types[kind] = None
+        found |= bounds
+    if {"integer", "number"} <= types.keys() and found.keys() & _OF["number"]:
+        return None
+    return {**found, "type": [*types]}
 
 
 def _values(plain: dict[str, Json]) -> frozenset[str] | None:

@@ -9,6 +9,7 @@ from runner.gates.contracts.document import bundle_document
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
+THING = {"type": "object", "properties": {}}
 THING = {
     "type": "object",
     "properties": {"name": TEXT, "size": INTEGER, "kind": {"enum": ["a", "b"]}},
@@ -265,8 +266,10 @@ def test_a_part_in_another_file_is_compared_where_it_is_bound_in():
         ({"enum": ["a"]}, {"type": "string"}, "every value is allowed now", False),
         ({"type": "string"}, {"enum": ["a"]}, "only some values are allowed now", True),
         ({"type": ["string", "null"]}, TEXT, "type null or string became string", True),
-        ({"anyOf": [TEXT, INTEGER]}, TEXT, "alternative integer was removed or changed", True),
-        (TEXT, {"anyOf": [TEXT, INTEGER]}, "alternative integer is new or changed", False),
+        ({"anyOf": [TEXT, INTEGER]}, TEXT, "type integer or string became string", True),
+        (TEXT, {"anyOf": [TEXT, INTEGER]}, "type string became integer or string", False),
+        ({"anyOf": [TEXT, THING]}, TEXT, "alternative object was removed or changed", True),
+        (TEXT, {"anyOf": [TEXT, THING]}, "alternative object is new or changed", False),
         (
             {"type": "array", "items": TEXT},
             {"type": "array", "items": INTEGER},

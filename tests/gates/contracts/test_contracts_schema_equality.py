@@ -26,6 +26,20 @@ def an_object(**properties):
         ({"$ref": "#/$defs/A", "$defs": {"A": TEXT}}, {"$ref": "#/x/B", "x": {"B": TEXT}}),
         ({"allOf": [an_object(a=TEXT), an_object(b=TEXT)]}, an_object(b=TEXT, a=TEXT)),
         ({"anyOf": [TEXT, {"type": "integer"}]}, {"oneOf": [{"type": "integer"}, TEXT]}),
+        ({"anyOf": [TEXT, {"type": "number"}]}, {"type": ["string", "number"]}),
+        (
+            {"type": ["string", "integer", "null"]},
+            {"anyOf": [{"type": "integer"}, TEXT, {"type": "null"}]},
+        ),
+        (
+            {"type": ["string", "array"], "minLength": 1, "items": TEXT},
+            {"anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": TEXT}]},
+        ),
+        (
+            an_object(a={"type": ["string", "number"]}),
+            an_object(a={"oneOf": [{"$ref": "#/$defs/N"}, TEXT]})
+            | {"$defs": {"N": {"type": "number"}}},
+        ),
         ({"type": "array", "items": {}}, {"type": "array"}),
         ({"type": "array", "items": TEXT}, {"type": "array", "prefixItems": [TEXT], "items": TEXT}),
         ({"type": "array"}, {"type": "array", "prefixItems": [True]}),
@@ -45,6 +59,16 @@ def test_alike(one, other):
             an_object(end=TEXT),
             an_object(end={"type": "integer"}),
             "field end: type string in the contract, integer in the model",
+        ),
+        (
+            an_object(end={"type": ["string", "integer"]}),
+            an_object(end=TEXT),
+            "field end: type integer or string in the contract, string in the model",
+        ),
+        (
+            an_object(end={"type": ["string", "integer"], "minLength": 2}),
+            an_object(end={"anyOf": [TEXT, {"type": "integer"}]}),
+            "field end: minLength 2 in the contract, none in the model",
         ),
         (
             an_object(a=an_object(b=TEXT)),
@@ -80,7 +104,12 @@ def test_alike(one, other):
         (
             {"anyOf": [TEXT, {"type": "integer"}]},
             {"anyOf": [TEXT, {"type": "boolean"}]},
-            "the whole: the model has no alternative like the contract's integer",
+            "the whole: type integer or string in the contract, boolean or string in the model",
+        ),
+        (
+            {"anyOf": [TEXT, an_object(a=TEXT)]},
+            {"anyOf": [TEXT, {"type": "boolean"}]},
+            "the whole: the model has no alternative like the contract's object",
         ),
         ({}, TEXT, "the whole: type anything in the contract, string in the model"),
     ],
