@@ -9,6 +9,8 @@ from statistics import median
 import pytest
 from workplace import a_task
 
+from runner.repo.change_times import tells_changes
+
 _COUNTING = """
 import json, sys
 from runner import effects
@@ -84,7 +86,8 @@ def test_a_check_costs_one_fsync_of_the_journal_and_no_git(workplace):
 
 def test_instruments_are_laid_out_once_a_run_and_looked_at_afterwards(workplace):
     cost = cost_of_one(workplace, before="python3 -c pass && ")
-    assert cost["hook"] == 0
+    # Where a change time does not tell of every write, as on a tmpfs, each is read each time.
+    assert cost["hook"] <= (0 if tells_changes(workplace.home) else 15)
     assert cost["git"] == 0
 
 
