@@ -6,6 +6,10 @@ PYTHON ?= python3
 # Two tests a core: most of them wait for a process or a disk half of the time.
 JOBS ?= $(shell expr 2 \* $$(nproc))
 MINIMUM_COVERAGE ?= 90
+# Of the long tests (tests/long_tests.tsv) the part that `make test` runs: another one after each commit.
+PARTS := 4
+PART ?= $(shell expr $$(git rev-list --count HEAD 2> /dev/null || echo 0) % $(PARTS) + 1)/$(PARTS)
+ALL_TESTS := -n $(JOBS) --dist worksteal
 
 # Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
 # The others stand in for an agent within the test's own process, or are about the machine itself.
@@ -27,7 +31,7 @@ READY := $(VENV)/.ready
 DEMO := build/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sandbox check lint types types-here types-macos floors house reference test release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
+.PHONY: help setup sandbox check lint types types-here types-macos floors house reference test long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean nightly
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,9 +78,15 @@ house: $(READY) ## What the house is made of, in figures: lines, files, names, c
 	$(BIN)/python tests/house.py
 
 # By worksteal a worker keeps the tests of a file, and what they share is made once.
-test: check sandbox ## Everything that must hold: check, then all tests, with coverage of runner/ >= 90 %
-	tests/in_memory.sh $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov=runner --cov-report=term:skip-covered \
+test: check sandbox ## check, all short tests and a part of the long ones, with coverage of runner/ >= 90 %; PART=1/1 for all
+	@echo "long tests: part $(PART) of tests/long_tests.tsv; make test PART=1/1 runs all"
+	TESTS_PART=$(PART) tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) --cov=runner --cov-report=term:skip-covered \
 	  --cov-fail-under=$(MINIMUM_COVERAGE)
+
+long-tests: $(READY) sandbox ## Run all tests, measured, and write tests/long_tests.tsv anew: those above half a second of a processor
+	rm -rf build/test_seconds && mkdir -p build/test_seconds
+	TESTS_MEASURED="$(abspath build/test_seconds)" tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
+	$(BIN)/python tests/long_tests.py build/test_seconds
 
 release: $(READY) ## Wheel and source archive into dist/, built twice, tried without a network; bill of materials, provenance
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[release]'
@@ -105,7 +115,8 @@ pictures: $(READY) sandbox ## The pictures in docs/pictures, by Chromium
 bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick
 
-campaign: $(READY) sandbox ## The long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs, stories on a cluster, 200 faults
+campaign: $(READY) sandbox ## All tests, then the long campaigns: kills at random times for CAMPAIGN_SECONDS=600, real agent programs, stories on a cluster, 200 faults
+	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/run/executors tests/team tests/bridge -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py

@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
+import long_tests
 import pytest
 from plain_python import plain_python
 
@@ -29,9 +30,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     _keep_hypothesis_from_reading_all()
+    _choose_part_of_long_tests(config, items)
     _measure_a_share_of_many_cases(items)
+
+
+def _choose_part_of_long_tests(config, items):
+    said = os.environ.get(long_tests.PART)
+    if said is None:
+        return
+    try:
+        part, parts = long_tests.read_part(said)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    names = [item.nodeid for item in items]
+    chosen = long_tests.choose(names, part, parts, long_tests.read_long())
+    left = [item for item, runs in zip(items, chosen, strict=True) if not runs]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item, runs in zip(items, chosen, strict=True) if runs]
 
 
 def _keep_hypothesis_from_reading_all():
@@ -81,6 +99,19 @@ _SHARE = 16
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
+    """See what the test takes of a processor, where that is asked, and measure what it starts."""
+    folder = os.environ.get(long_tests.MEASURED)
+    began = long_tests.processor_seconds()
+    try:
+        return (yield from _measure_started(item))
+    finally:
+        if folder is not None:
+            taken = long_tests.processor_seconds() - began
+            with Path(folder, str(os.getpid())).open("a", encoding="utf-8") as file:
+                file.write(f"{taken:.3f}\t{item.nodeid}\n")
+
+
+def _measure_started(item):
     """Measure what one test in sixteen starts, always the same ones; each test itself is measured.
 
     A command that is measured costs twice its time, and commands are more than half of all.
