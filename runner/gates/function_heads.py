@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _RETURN = re.compile(r"\breturn\b")
 _REFUSES = re.compile(r"\bif\s*\([^{};]*\)\s*\{?\s*throw\b[^;}]*;?\s*\}?|\bif\b[^{};]*\{\s*panic\(")
-_ALONE = re.compile(r"(?:\bfunction\s*\*?\s*[\w$]*|\bfunc\s+\w+|\bfn\s+\w+|=\s*(?:async\s*)?)\s*\Z")
+_ALONE = re.compile(
+    r"(?:\bfunction\s*\*?\s*[\w$]*|\bfunc\s+\w+(?:\s*\[[^()\n]*\])?|\bfn\s+\w+|=\s*(?:async\s*)?)\s*\Z"
+)
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _FIRST = re.compile(r"\s*(?:\.\.\.)?(?P<name>[A-Za-z_$][\w$]*)")
 

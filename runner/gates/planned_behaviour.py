@@ -2,8 +2,9 @@
 
 A family of the registry. Functions that the plan names are wrapped whole (`wrapped_functions`), and
 the tests that ran them run once more; so they do with a size that bounds what was done always
-(`narrow_conditions`), and with `strict` with an expression that both sides share
-(`same_expression`). The means are loaded where a task has come that far.
+(`narrow_conditions`), with failures that are kept for ever (`failure_cache`), and with `strict`
+with an expression that both sides share (`same_expression`). The means are loaded where a task has
+come that far.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from runner.model import Severity
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
-    from runner.gates import wrapped_functions
+    from runner.gates import failure_cache, wrapped_functions
     from runner.gates.base import GateContext
     from runner.gates.mutation import narrow_conditions, same_expression
     from runner.model import Task
 else:
+    failure_cache = lazy_module("runner.gates.failure_cache")
     narrow_conditions = lazy_module("runner.gates.mutation.narrow_conditions")
     same_expression = lazy_module("runner.gates.mutation.same_expression")
     wrapped_functions = lazy_module("runner.gates.wrapped_functions")
@@ -46,6 +48,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     found = (
         *narrow_conditions.find_narrow(check.id, bench, Severity.QUESTION),
         *wrapped_functions.find_wrapped(check.id, bench, severity),
+        *failure_cache.find_unforgotten(check.id, bench, severity),
     )
     repeated = same_expression.find_repeated(check.id, bench, severity) if strict else ()
     return Proved(None, (*found, *repeated))

@@ -1,10 +1,10 @@
 """Functions wrapped whole: what they are given is looked at afterwards, or their number is another.
 
-What the plan says and no small mutant shows: that a function changes nothing of what it is given,
-which any test shows that gives it something to change; in which unit it answers, which no test
-tells that only knows of nothing; an answer that the plan shows, which bounds and patterns do not
-tell from one near it; and which errors it refuses with (`refusals`). The tests that ran
-a function run once more with each of these in its place.
+What the plan says and no small mutant shows: that a function changes nothing of what it is given
+(`argument_changes`), which any test shows that gives it something to change; in which unit it
+answers, which no test tells that only knows of nothing; an answer that the plan shows, which bounds
+and patterns do not tell from one near it; and which errors it refuses with (`refusals`). The tests
+that ran a function run once more with each of these in its place.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.gates.argument_changes import keeping, keeping_sentences, kept_names
 from runner.gates.coverage.lines import own_lines
 from runner.gates.function_heads import heads
 from runner.gates.mutation.mutants import is_left_out
@@ -41,14 +42,6 @@ if TYPE_CHECKING:
     from runner.model import Severity
 
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
-_CHANGES = r"(?:chang|modif|mutat|alter|touch|edit)\w*"
-_KEPT = regex(
-    rf"\b(?:not|never|neither|nor|without|no)\b[^.\n]{{0,60}}\b{_CHANGES}"
-    rf"|\b{_CHANGES}\b[^.\n]{{0,40}}\b(?:neither|nothing|none|no)\b"
-    r"|\bunchanged\b|\bunmodified\b|\bas (?:it|they) (?:is|are|was|were)\b"
-    r"|\bleaves?\b[^.\n]{0,40}\balone\b",
-    re.IGNORECASE,
-)
 _REFUSES = regex(
     r"\b(?:errors?|exceptions?|rais\w+|throw\w*|refus\w+|invalid)\b|\w(?:Error|Exception)\b"
 )
@@ -70,30 +63,6 @@ _NAME = regex(r"[A-Za-z_$][\w$]*")
 _CODE = regex(r"`([^`\n]+)`")
 _MOST = 4
 
-_KEEPING = """def __keeping(f):
-    import functools
-    def plain(x, deep=6):
-        if isinstance(x, dict) and deep:
-            return [dict, [(plain(k, deep - 1), plain(v, deep - 1)) for k, v in x.items()]]
-        if isinstance(x, (list, tuple, set, frozenset, bytearray)) and deep:
-            return [type(x), [plain(v, deep - 1) for v in x]]
-        return x if isinstance(x, (str, bytes, int, float, bool, type(None))) else id(x)
-    @functools.wraps(f)
-    def asked(*a, **k):
-        import inspect
-        try:
-            named = inspect.signature(f).bind(*a, **k).arguments
-        except TypeError:
-            return f(*a, **k)
-        looked = {name: named[name] for name in (NAMES) if name in named}
-        before = repr(plain(looked))
-        result = f(*a, **k)
-        if repr(plain(looked)) != before:
-            raise AssertionError("what it was given was changed")
-        return result
-    return asked
-@__keeping
-"""
 _OTHER_ANSWER = """def __another(f):
     import functools
     @functools.wraps(f)
@@ -103,14 +72,6 @@ _OTHER_ANSWER = """def __another(f):
     return asked
 @__another
 """
-_SCRIPT_KEEPING = (
-    "{ const __seen = () => { try { return JSON.stringify([NAMES]); } catch { return ''; } };"
-    " const __before = __seen(); const __result = (() => BODY)();"
-    " if (__seen() !== __before) {"
-    " const E = class AssertionError extends Error {}; E.prototype.name = 'AssertionError';"
-    " throw new E('what it was given was changed'); }"
-    " return __result; }"
-)
 _SCRIPT_ANSWER = "{ const result = (() => BODY)(); return ANSWER; }"
 _ANSWER = "(NUMBER) if type(result) in (int, float) else (TEXT) if type(result) is str else result"
 _SCRIPT_ONE = "typeof result === 'number' ? NUMBER : typeof result === 'string' ? TEXT : result"
@@ -123,7 +84,7 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
     laboratory = MutantRunner(bench, executions, find_seconds(bench.proofs, _MOST, strict=strict))
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
     sentences = _SENTENCE.split(plan)
-    kept = [one for one in sentences if _KEPT.search(one)]
+    kept = keeping_sentences(sentences)
     sorts, spells = sorting_sentences(sentences), spelling_sentences(sentences)
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
     named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
@@ -138,11 +99,11 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
             yield _finding(check, place, severity, message)
         if not head.gives:
             continue
-        names = _kept_names(head, kept)
+        names = kept_names(head, kept)
         if names and not laboratory.is_over:
             mutant = keeping(place.path, place.content, head, names, place.line)
             if mutant and laboratory.run(mutant) is Ends.NOTICED:
-                yield _finding(check, place, severity, _changed(head))
+                yield _finding(check, place, severity, _changed(head, names))
         shown = any(len(places) == 1 or head.name in _NAME.findall(one) for one in exact)
         if message := _untold(place, laboratory, units=units, shown=shown):
             yield _finding(check, place, severity, message)
@@ -256,16 +217,9 @@ def _refused_by_classes(
             )
 
 
-def _kept_names(head: Head, kept: list[str]) -> tuple[str, ...]:
-    """The parameters that the plan keeps as they are: those that it names, else all."""
-    if not kept:
-        return ()
-    said = {word for one in kept for word in _NAME.findall(one)}
-    return tuple(sorted(head.parameters & said or head.parameters))
-
-
-def _changed(head: Head) -> str:
-    return f"{head.name} changes what it is given, and the plan says that it does not"
+def _changed(head: Head, names: tuple[str, ...]) -> str:
+    what = f"`{names[0]}`" if len(names) == 1 else "what it is given"
+    return f"{head.name} changes {what}, and the plan says that it does not"
 
 
 def _untold(place: _Place, laboratory: MutantRunner, *, units: bool, shown: bool) -> str:
@@ -311,16 +265,6 @@ def _at(check: str, path: str, line: int, severity: Severity, message: str) -> F
         severity=severity,
         hint="the plan speaks of it: have the code do it, and a test that would fail otherwise",
     )
-
-
-def keeping(
-    path: str, content: bytes, head: Head, names: tuple[str, ...], line: int
-) -> Mutant | None:
-    """The function, failing where it changed what it was given by these names."""
-    if is_written_in(path, "python"):
-        listed = ", ".join(repr(one) for one in names)
-        return above(path, content, head, line, _KEEPING.replace("(NAMES)", f"({listed},)"))
-    return around(path, content, head, line, _SCRIPT_KEEPING.replace("NAMES", ", ".join(names)))
 
 
 def another(

@@ -21,7 +21,7 @@ _ARROW = re.compile(
     r"(?:(?P<name>[\w$]+)\s*(?::[^=;\n]*)?(?P<by>[=:])\s*)?(?:async\s+)?(?:\([^()]*\)|[\w$]+)"
     r"\s*(?::\s*[^=;{}\n]+)?=>\s*"
 )
-_GO = re.compile(r"\bfunc\s*(?:\((?P<on>[^)]*)\)\s*)?(?P<name>\w+)\s*(?:\[[^\]]*\])?(?=\()")
+_GO = re.compile(r"\bfunc\s*(?:\((?P<on>[^)]*)\)\s*)?(?P<name>\w+)\s*(?:\[[^()\n]*\])?(?=\()")
 _RUST = re.compile(r"\bfn\s+(?P<name>\w+)\s*(?:<[^{(]*>)?\s*(?=\()")
 _NO_METHODS = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "function", "with", "await", "super"}
