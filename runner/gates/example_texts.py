@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
@@ -33,6 +34,10 @@ class Example(NamedTuple):
     raises: bool = False
     words: frozenset[str] = frozenset()
     """The names of constants that it holds: `true` is none of Python, `True` none of a script."""
+    text: bool = False
+    """Whether it must give a text that stands without quotes: of another kind nothing is said."""
+    prose: bool = False
+    """Whether it stands in a sentence of the task's text, which a person may have meant loosely."""
 
 
 _GIVES = (
@@ -84,6 +89,14 @@ _CONTEXT = regex(
     re.IGNORECASE,
 )
 """Words behind which an example may be one of another world than that of a call alone."""
+_WORLD = regex(
+    rf"{ELSEWHERE.pattern}|\b(?:given|when\w*|after|if|once|while|unless|until|exists?|stored?"
+    r"|databases?|db|tables?|rows?|users?|config\w*|settings?|env\w*|logged in|running|then|again"
+    r"|locale|time\w*|zone|flags?|modes?|versions?|install\w*|assum\w*|suppos\w*|like|such)\b",
+    re.IGNORECASE,
+)
+"""Of these those that say so in the text of a task, where every sentence has some of the others."""
+_PARAGRAPH = regex(r"\n\s*\n|\n\s*(?=[-*|>]|\d+\.)")
 _WORDS = {"true": True, "false": False, "null": None}
 _LONGEST = 2000
 _LAST_LETTER = 0x110000
@@ -100,6 +113,7 @@ def examples_of(task: Task) -> tuple[Example, ...]:
     if task.type not in ("bugfix", "refactor") and not ELSEWHERE.search(text):
         found += _of_tables(task.prose)
         found += _of_doctests(task.prose)
+        found += _of_prose(task.prose)
     said: dict[str, set[str]] = {}
     for one in found:
         said.setdefault(_plain(one.call), set()).add(repr((one.value, one.raises)))
@@ -157,7 +171,15 @@ def _letter(match: re.Match[str]) -> str:
 # --- sentences ------------------------------------------------------------------------------
 
 
-def _of_sentences(line: str) -> Iterator[Example]:
+def _of_prose(prose: str) -> Iterator[Example]:
+    """Those of whole sentences, in paragraphs and lists that speak of no other world."""
+    for part in _PARAGRAPH.split(prose):
+        paragraph = re.sub(r"\A(?:[-*]|\d+\.)\s+", "", " ".join(part.split()))
+        if "`" in paragraph and len(paragraph) <= _LONGEST and not paragraph.startswith(("|", ">")):
+            yield from (one._replace(prose=True) for one in _of_sentences(paragraph, _WORLD))
+
+
+def _of_sentences(line: str, context: re.Pattern[str] = _CONTEXT) -> Iterator[Example]:
     """Those of a line that holds examples, and a word or two of what they show."""
     line = line.strip()
     if bare := _of_code(line, line):
@@ -167,7 +189,7 @@ def _of_sentences(line: str) -> Iterator[Example]:
         if _START.fullmatch(sentence):
             continue
         found = _of_sentence(sentence)
-        if not found and _CONTEXT.search(re.sub(r"`[^`]*`", "`", sentence)):
+        if not found and context.search(re.sub(r"`[^`]*`", "`", sentence)):
             return  # what follows may be so only then
         yield from found
 
@@ -240,8 +262,22 @@ def _example(call: str, wanted: str, *, error: bool) -> Example | None:
             else None
         )
     known, value = _read(wanted)
+    text = not known and _is_made_of(wanted, given)
+    if text:
+        known, value = True, wanted
     words = frozenset(re.findall(r"\b(?:true|false|null|True|False|None)\b", f"{call} {wanted}"))
-    return Example(name, call, wanted, given, named, value, words=words) if known else None
+    one = Example(name, call, wanted, given, named, value, words=words, text=text)
+    return one if known else None
+
+
+_UNQUOTED = regex(r"[^\s\"'`()\[\]{}=<>$.][^\n\"'`()\[\]{}=<>$]*")
+
+
+def _is_made_of(wanted: str, given: tuple[object, ...]) -> bool:
+    """Whether it is a text without quotes: its letters all come from the texts that are given."""
+    letters = Counter(one for one in wanted.casefold() if one.isalnum())
+    known = "".join(one for one in given if isinstance(one, str)).casefold()
+    return bool(_UNQUOTED.fullmatch(wanted) and letters and letters <= Counter(known))
 
 
 def _is_class(wanted: str) -> bool:

@@ -194,6 +194,7 @@ def _words(node: ast.stmt) -> set[str]:
 _WAITING = regex(r"rais|throw|error|exception|fail|reject|refus|invalid|bad", re.IGNORECASE)
 _NO_HELPER = regex(r"\A(?:fail|raise_for_status)\Z|(?:Error|Exception)\Z")
 _UNITTEST = frozenset({"assertRaises", "assertRaisesRegex", "raises"})
+_KINDS = frozenset({"isinstance", "assertIsInstance"})
 
 
 def _waits(unit: ast.stmt, kind: str, names: frozenset[str], ran: frozenset[int]) -> bool:
@@ -218,6 +219,8 @@ def _lines(node: ast.expr | ast.stmt) -> range:
 
 def _calls_for(call: ast.Call, kind: str) -> bool:
     name = name_of(call).rpartition(".")[2]
+    if name in _KINDS and kind:  # an error may be given, too, and not raised
+        return kind in [one for given in call.args[1:] for one in _classes(given)]
     if name not in _UNITTEST:
         is_helper = bool(_WAITING.search(name)) and not _NO_HELPER.search(name)
         return is_helper and bool(call.args)

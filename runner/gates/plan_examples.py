@@ -10,10 +10,9 @@ compares. A family of the registry; it runs no command.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved, gravest
-from runner.gates.silent_assertions import lines_run
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import code_row, is_written_in
 from runner.lazy_module import lazy_module
@@ -22,33 +21,31 @@ from runner.model import Finding, Severity
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from runner.config.settings import Settings
-    from runner.gates import example_texts, function_heads, named_errors, plan_words, unlike_plan
+    from runner.gates import (
+        example_search,
+        function_heads,
+        named_errors,
+        plan_words,
+        unlike_plan,
+    )
     from runner.gates.base import GateContext
-    from runner.gates.mutation import written_again
-    from runner.gates.named_errors import NamedError
     from runner.model import Task
     from runner.text import literals
     from runner.text.literals import Source
 else:
-    example_texts = lazy_module("runner.gates.example_texts")
+    example_search = lazy_module("runner.gates.example_search")
     function_heads = lazy_module("runner.gates.function_heads")
     named_errors = lazy_module("runner.gates.named_errors")
     plan_words = lazy_module("runner.gates.plan_words")
     unlike_plan = lazy_module("runner.gates.unlike_plan")
-    written_again = lazy_module("runner.gates.mutation.written_again")
     literals = lazy_module("runner.text.literals")
 
 CHECK = "plan-examples"
 _CODE = regex(r"`([^`\n]+)`")
-_CALL = regex(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
 _NAME = regex(r"[A-Za-z_$][\w$]*")
-# `part(0)`, which a test gave by the index of a loop, was told as missing: a false finding.
-_COUNTING = frozenset({"range", "enumerate", "forEach", "entries", "map", "each", "for"})
-"""Words of loops, which may give a number that stands nowhere."""
-_SMALL = regex(r"\d{1,2}")
 _IN_ORDER = regex(
     r"\b(?:in (?:\w+ )?(?:order|sequence)|sorted|ordered"
     r"|(?:newest|oldest|largest|smallest) first)\b"
@@ -75,13 +72,6 @@ _SHOWN = 80
 _MOST = 8
 
 
-class _Example(NamedTuple):
-    name: str
-    shown: str
-    values: frozenset[str]
-    """The constants that it gives, in their plain form."""
-
-
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
     """One look at a task that writes and has tests; none where nobody asks what they notice."""
     if settings.mutation == "off" or not (task.writes_anything and task.test_contracts):
@@ -106,7 +96,8 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     shown = Severity.QUESTION if strict else Severity.WARNING
     said = (
         *((Severity.QUESTION, one) for one in _unread(bench.task, written)),
-        *((shown, one) for one in _untested(bench, written)),
+        *((shown, one) for one in example_search.find_untested(bench, written)),
+        *((shown, one) for one in example_search.find_unanswered(bench, written)),
         *((shown, one) for one in _unwaited(bench, written)),
         *((shown, one) for one in _out_of_order(bench, written)),
         *((shown, one) for one in _without_chance(bench.task, written)),
@@ -121,55 +112,6 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 
 
 _Said = tuple[str, int, str, str]
-
-
-def _untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
-    """Examples of the acceptance whose values stand in no test that names their function."""
-    places = {
-        one.name: (path, one.line)
-        for path, content in written.items()
-        for one in written_again.functions_in(path, content)
-    }
-    asked = [
-        one
-        for line in bench.task.acceptance
-        for one in examples(line)
-        if one.name in places and not _is_waited_for_anew(bench, line, one.name)
-    ]
-    asked += _loose(bench.task, places.keys())
-    tests = [*_tests(bench, {one.name for one in asked})] if asked else []
-    for one in asked:
-        near = [test for test in tests if one.name in test.words]
-        if near and not any(_gives(one, test) for test in near):
-            path, line = places[one.name]
-            yield (
-                path,
-                line,
-                f"no test gives what the acceptance names: `{one.shown[:_SHOWN]}`",
-                "have a test ask just this, or change the example in the plan",
-            )
-
-
-def _loose(task: Task, written: Collection[str]) -> Iterator[_Example]:
-    """Examples without a call, where the plan names a single function that the task wrote."""
-    text = "\n".join((task.title, *task.acceptance, task.prose))
-    names = frozenset(_NAME.findall(" ".join(_CODE.findall(text)))) & frozenset(written)
-    for line in task.acceptance if len(names) == 1 else ():
-        for shown, values in example_texts.loose_examples(line):
-            yield _Example(min(names), shown, values)
-
-
-def _is_waited_for_anew(bench: GateContext, line: str, name: str) -> bool:
-    """Whether a line names an error of a function, and tests of the change wait for it.
-
-    Other values may be refused for the same reason.
-    """
-    error = named_errors.error_in(line)
-    return error is not None and any(
-        _waits(bench, error, frozenset({name}), one.path, one.content)
-        for one in bench.changes
-        if one.content and bench.is_test(one.path) and _speaks_of(one.content, frozenset({name}))
-    )
 
 
 def _unwaited(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
@@ -188,73 +130,14 @@ def _unwaited(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
     told: set[str] = set()
     for one in (error for error in errors if error.kind not in told):
         names = one.words & places.keys() or spoken or frozenset(places)
-        near = [(path, content) for path, content in tests if _speaks_of(content, names)]
-        if near and not any(_waits(bench, one, names, *test) for test in near):
+        near = [
+            (path, content) for path, content in tests if example_search.speaks_of(content, names)
+        ]
+        if near and not any(example_search.waits_for(bench, one, names, *test) for test in near):
             told.add(one.kind)
             path, line = min(places[name] for name in names)
             message = f"the plan names an error that no test waits for: {one.shown[:_SHOWN]}"
             yield path, line, message, "have a test that runs expect it, where the plan says"
-
-
-def _speaks_of(content: bytes, names: frozenset[str]) -> bool:
-    words = {*re.findall(rb"[A-Za-z_$][\w$]*", content)}
-    return any(name.encode() in words for name in names)
-
-
-def _waits(
-    bench: GateContext, error: NamedError, names: frozenset[str], path: str, content: bytes
-) -> bool:
-    ran = lines_run(path, bench)
-    text = content.decode("utf-8", "replace")
-    return named_errors.is_waited_for(error, names, path, text, ran)
-
-
-def _gives(example: _Example, test: Source) -> bool:
-    """Whether a test has the values, or may count up to them."""
-    if example.values <= example_texts.spell_out(test.places):
-        return True
-    return bool(_COUNTING & test.words) and all(map(_SMALL.fullmatch, example.values))
-
-
-def examples(line: str) -> Iterator[_Example]:
-    """The calls with constants that a line of the plan shows as code."""
-    for code in _CODE.findall(line):
-        match = _CALL.search(code)
-        if match and _goes_on(match["given"]):
-            continue  # what is asked is made of it, and a test may make that in its own way
-        values = _constants(match["given"]) if match else frozenset()
-        if match and values:
-            yield _Example(match["name"], code, values)
-
-
-def _goes_on(given: str) -> bool:
-    """Whether the call ends early, and its result is asked for something: `f('x').part(`."""
-    tokens = literals.Source(given, hashes=False).tokens
-    depth = 0
-    for at, token in enumerate(tokens):
-        if token.kind == "mark":
-            depth += (token.said in literals.OPENING) - (token.said in literals.CLOSING)
-        if depth < 0:
-            return at + 1 < len(tokens) and tokens[at + 1].said == "."
-    return False
-
-
-def _constants(given: str) -> frozenset[str]:
-    source = literals.Source(given, hashes=False)
-    return frozenset(
-        one.said.casefold() if one.kind == "word" else one.said
-        for one in source.tokens
-        if one.kind in ("text", "number") or one.said in literals.WORDS_OF_VALUES
-    )
-
-
-def _tests(bench: GateContext, names: set[str]) -> Iterator[Source]:
-    """The tests of the proposal that name one of these functions."""
-    wanted = [one.encode() for one in names]
-    for path, content in find_tests(bench):
-        if any(one in content for one in wanted):
-            text = content.decode("utf-8", "replace")
-            yield literals.Source(text, hashes=is_written_in(path, "python"))
 
 
 def _unread(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
@@ -284,7 +167,7 @@ def _out_of_order(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[
         for head in function_heads.heads(path, content):
             if head.name not in named or not head.gives:
                 continue
-            tests = [*_tests(bench, {head.name})]
+            tests = [*example_search.tests_of(bench, {head.name})]
             if any(map(_takes_order_away, tests)) and not any(
                 _compares_order(head.name, test) for test in tests
             ):
@@ -347,7 +230,7 @@ def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
     for path, content in sorted(written.items()):
         text = content.decode("utf-8", "replace")
         of = {name: line for name, line in named_errors.definitions_in(text) if name in named}
-        tests = [*_tests(bench, {*of})] if of else []
+        tests = [*example_search.tests_of(bench, {*of})] if of else []
         line = min(of.values(), default=0)
         for one in plan_words.find_unseen(plan, tests) if tests else ():
             shown = ", ".join(one.names)

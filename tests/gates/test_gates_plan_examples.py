@@ -312,3 +312,66 @@ def test_such_an_example_of_two_functions_is_of_neither(tmp_path):
     tests = "def test_it():\n    assert shorten('a b', 9) == widen('a')\n"
     code = SHORT + "\n\ndef widen(text):\n    return text * 2\n"
     assert said(tmp_path, code, tests, (NINE,), prose="Add `shorten` and `widen`.") == []
+
+
+SHARES = "def share(some, every):\n    return some * 100 // every\n"
+BY_RULE = "from shop import share\n\n\ndef test_it():\n    for n in range(9):\n"
+BY_RULE += "        assert share(n, 9) == ANY\n"
+PERCENT = "`share(some, every)` is in percent, rounded: 2 of 3 are 67, 1 of 8 are 13."
+
+
+@pytest.mark.parametrize(
+    ("prose", "wanted", "shown"),
+    [
+        (PERCENT, "n * 100 // 9", ["2 of 3 are 67", "1 of 8 are 13"]),
+        (PERCENT, "67", ["1 of 8 are 13"]),
+        (PERCENT, "'67 % and 13 %'", []),
+        (PERCENT, "[67, 13.0]", []),
+        ("`share` returns 404 for a user that nobody knows.", "400", ["returns 404 for a user"]),
+        ("`share` returns 404 for a user that nobody knows.", "404", []),
+        ("`share` returns 404 for a user that nobody knows.", "HTTPStatus.NOT_FOUND", []),
+        ("`share` answers with `1000` where all is lost", "n", ["answers with 1000 where all"]),
+        ("`share` gives 12 for a dozen", "n", []),
+        ("`share`: 2 of 3 are not 67", "n", []),
+        ("`share`: about 2 of 3 are 67", "n", []),
+        ("`share` retries 3 times of 5 seconds", "n", []),
+        ("`other`: 2 of 3 are 67", "n", []),
+    ],
+)
+def test_a_number_of_the_plan_s_own_words_is_looked_for_in_tests(tmp_path, prose, wanted, shown):
+    found = said(tmp_path, SHARES, BY_RULE.replace("ANY", wanted), prose=prose)
+    told = [message for _, message in found if "has what the plan shows" in message]
+    assert len(told) == len(shown), found
+    for message, part in zip(told, shown, strict=True):
+        assert message.startswith(f"no test of share has what the plan shows: `{part}")
+    assert all(severity is Severity.QUESTION for severity, _ in found)
+    assert said(tmp_path, SHARES, BY_RULE.replace("ANY", wanted), prose=prose, person=True) == []
+
+
+GO_SLUG = "package shop\n\nfunc Slug(text string) string {\n\treturn text\n}\n"
+GO_TEST = "package shop\n\nfunc TestSlug(t *testing.T) {\n"
+GO_TEST += '\tif Slug("A b") != "ANY" {\n\t\tt.Error()\n\t}\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("prose", "wanted", "count"),
+    [
+        ('Words by a dash. `Slug("A b")` is `a-b`.', "a_b", 1),
+        ('Words by a dash. `Slug("A b")` is `"a-b"`.', "a_b", 1),
+        ('Words by a dash. `Slug("A b")` is `a-b`.', "a-b", 0),
+        ('Words by a dash. `Slug("A b")` is `dashed`.', "a_b", 0),
+    ],
+)
+def test_an_answer_of_go_is_looked_for_in_tests(tmp_path, prose, wanted, count):
+    found = said(tmp_path, GO_SLUG, GO_TEST.replace("ANY", wanted), path="slug.go", prose=prose)
+    assert [message.partition(":")[0] for _, message in found] == [
+        "no test has what the plan shows"
+    ] * count
+
+
+def test_an_error_that_is_given_is_waited_for_by_its_class(tmp_path):
+    code = "def check(text):\n    return text == 'a' or ValidationError(text)\n"
+    tests = "def test_it():\n    assert isinstance(check('b'), {})\n"
+    prose = "`check(text)`: an invalid one gives a `ValidationError`."
+    for kind, count in (("ValidationError", 0), ("(str, ValidationError)", 0), ("Exception", 1)):
+        assert len(said(tmp_path, code, tests.format(kind), prose=prose)) == count

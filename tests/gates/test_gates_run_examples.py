@@ -112,6 +112,42 @@ def test_what_may_be_meant_otherwise_is_not_run(tmp_path, line):
     assert told(tmp_path, WRONG, [line]) == []
 
 
+LOOSELY = {
+    "without quotes": (["`slug('a b')` is `a-b`"], ""),
+    "in a sentence": ([], "It joins words by a dash, in lower case. `slug('a b')` is `'a-b'`."),
+    "both": ([], "Words by a dash, none at the ends.\n\n`slug('a b')` is `a-b`."),
+    "behind a colon": ([], "Joins all words of a title with a dash: `slug('a b')` is `a-b`."),
+    "in a list": ([], "Joins the words:\n\n- `slug('a b')` gives `a-b`\n- other cases"),
+}
+
+
+@pytest.mark.parametrize(("lines", "prose"), LOOSELY.values(), ids=LOOSELY)
+def test_an_example_that_is_written_loosely_asks(tmp_path, lines, prose):
+    ((severity, message),) = told(tmp_path, WRONG, lines, prose=prose)
+    assert severity is Severity.QUESTION
+    assert message.endswith(": it gives 'A-B'")
+    assert told(tmp_path, RIGHT, lines, prose=prose) == []
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "When titles are old, dashes are kept. `slug('a b')` is `a-b`.",
+        "The mode of the site is `dash`. `slug('a b')` is `a-b`.",
+        "With dashes on, `slug('a b')` is `a-b`.",
+        "`slug('a b')` is `dashed`.",
+        "`slug('a b')` is `a-b` if dashes are on.",
+    ],
+)
+def test_a_sentence_of_another_world_or_another_word_says_nothing(tmp_path, prose):
+    assert told(tmp_path, WRONG, prose=prose) == []
+
+
+def test_what_gives_no_text_is_no_text_that_is_written_loosely(tmp_path):
+    listed = "def slug(text, join='-'):\n    return text.split()\n"
+    assert told(tmp_path, listed, ["`slug('a b')` is `a, b`"]) == []
+
+
 def test_a_text_that_contradicts_itself_says_nothing(tmp_path):
     assert told(tmp_path, WRONG, CONTRADICTION) == []
 
