@@ -7,8 +7,13 @@ from coverage_bench import Yard
 from test_gates_mutation_python import COLLECTED, noticed, of
 
 from runner.gates.mutation import brace_aspects, run_mutants, survivors
+from runner.gates.mutation.aspect_findings import tell_aspects
+from runner.gates.mutation.aspect_run import Tried
+from runner.gates.mutation.aspects import Way
 from runner.gates.mutation.changed_values import WAYS, change, other
+from runner.gates.mutation.mutants import Mutant
 from runner.gates.mutation.python_aspects import put_watches, ways_of
+from runner.gates.mutation.run_mutants import Ends
 
 
 @pytest.fixture(autouse=True)
@@ -285,3 +290,116 @@ def test_go_is_asked_alike(yard, wanted, asked):
     found = noticed(yard, "go test ./...", mutation="strict").findings
     said = [one.message for one in found if one.message.startswith("no test tells")]
     assert any("with another end" in one for one in said) is asked, found
+
+
+def ways(code):
+    lines = frozenset(range(1, code.count("\n") + 2))
+    return [*ways_of("shop.py", code.encode(), lines, lines, "/dev/null")]
+
+
+PATTERNS = """import re
+
+KEY = re.compile(r"[a-z]+")
+WHOLE = re.compile(r"[a-z]+$")
+
+
+def ask(text, other):
+    return CALL
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("KEY.match(text)", "`fullmatch` for `match` in `KEY.match(text)`"),
+        ("KEY.fullmatch(text)", "`match` for `fullmatch` in `KEY.fullmatch(text)`"),
+        ("re.match('a|b', text)", "`fullmatch` for `match` in `re.match('a|b', text)`"),
+        ("WHOLE.match(text)", ""),
+        ("re.match('^a$', text)", ""),
+        ("re.match('a.*', text)", ""),
+        ("other.match(text)", ""),
+        ("KEY.search(text)", ""),
+    ],
+)
+def test_a_pattern_of_all_of_a_text_is_told_from_one_of_its_beginning(call, told):
+    found = [one.says for one in ways(PATTERNS.replace("CALL", call)) if one.aspect == "call"]
+    assert [one for one in found if "match" in one.partition(" in ")[0]] == [told] * bool(told)
+
+
+def test_a_sign_that_is_stripped_becomes_another_one():
+    code = "def plain(text):\n    return text.replace('_', '-').strip('_')\n"
+    changed = {way.mutant.apply_to(code.encode()).decode() for way in ways(code)}
+    assert "def plain(text):\n    return text.replace('_', '-').strip('~')\n" in changed
+    assert "def plain(text):\n    return text.replace('_~', '-').strip('_')\n" in changed
+    assert not any(".strip('_~')" in one for one in changed)
+
+
+SENT = """def sent(send, text):
+    send(text)
+    return len(text)
+"""
+LOOKS = """def test_it():
+    given = []
+    assert sent(given.append, "abcd") == 4
+    assert WANTED
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "asked"),
+    [("given", True), ("given[0].startswith('ab')", False), ("given == ['abcd']", False)],
+)
+def test_what_is_handed_on_and_looked_at_in_part_is_not_asked_about(yard, wanted, asked):
+    found = told(yard, LOOKS.replace("WANTED", wanted), SENT)
+    assert any("given to `send`" in message for _, message, _ in found) is asked, found
+
+
+EMPTY = """def first(items):
+    CONDITION:
+        return ""
+    for one in items:
+        return one
+    return ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "severity"),
+    [
+        ("if not items", "warning"),
+        ("if len(items) == 0", "warning"),
+        ("if items == [0]", "question"),
+    ],
+)
+def test_what_is_done_first_where_there_is_nothing_is_warned_of_alone(yard, condition, severity):
+    tests = "def test_it():\n    assert first(['a']) == 'a'\n    assert first([]) == ''\n"
+    tests += "    assert first([0]) in (0, '')\n"
+    found = told(yard, tests, EMPTY.replace("CONDITION", condition))
+    said = [(kind, message) for kind, message, _ in found if "always false" in message]
+    assert [kind for kind, _ in said] == [severity], found
+
+
+def test_each_change_says_its_line_and_the_hint_which_test_would_notice():
+    def way(aspect, says, line):
+        return Way(aspect, says, Mutant("shop.py", "sizes", aspect, line, 0, 0, b"")), Ends.SURVIVED
+
+    tried = Tried("shop.py", "sizes", is_new=True)
+    tried.ways += [
+        way("condition", "`not names` always false", 2),
+        way("loop", "only the first of `kept`", 4),
+        way("call", "`fullmatch` for `match` in `KEY.match(one)`", 5),
+    ]
+    (found,) = tell_aspects("mutation", tried)
+    assert (found.line, str(found.severity)) == (4, "question")
+    assert found.message == (
+        "no test tells sizes from one with only the first of `kept`; with `fullmatch` for `match`"
+        " in `KEY.match(one)` (line 5); with `not names` always false (line 2)"
+    )
+    assert found.hint == (
+        "have a test give more than one `kept`, of which the second makes the difference, or give"
+        " a value for which both calls differ, or give two values, for one of which `not names`"
+        " holds, and say what comes out of each"
+    )
+    tried.ways = tried.ways[:1]
+    (found,) = tell_aspects("mutation", tried)
+    assert str(found.severity) == "warning"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.mutation.run_mutants import Ends
 from runner.gates.mutation.unrun_functions import some_of
+from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.secrets.redact import redact
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from runner.gates.mutation.aspect_run import Tried
     from runner.gates.mutation.aspects import Watched, Way
 
+_CODE = regex(r"`[^`]+`")
 _RESULTS = {
     "order": "in another order",
     "longer": "with more at its end",
@@ -27,18 +29,24 @@ _RESULTS = {
     "other": "as another one",
 }
 _WANTED = {
-    "result": "compare all of what comes out with a value",
+    "result": "compare all of what comes out of it with a value",
     "error": "name the error that it waits for",
-    "condition": "give a value that makes the difference",
-    "comparison": "give the very value at the bound",
+    "condition": "give two values, for one of which {code} holds, and say what comes out of each",
+    "comparison": "give the very value at the bound of {code}",
     "argument": "look at what is handed on, not only at what is answered",
     "value": "look at each part of what comes out",
-    "loop": "give more than one",
+    "loop": "give more than one {code}, of which the second makes the difference",
+    "call": "give a value for which both calls differ",
 }
 _HINT = "give a value for which what comes out is another one"
 _SMALL = frozenset({"part", "comparison"})
 """What is told and not asked alone: of two conditions one often holds wherever the other does, and
 at a bound both sides may give the same."""
+_EMPTY = regex(
+    r"`(?:not [\w.]+|![\w.$]+|(?:len\()?[\w.$]+\)? ===? (?:0|\"\"|'')|(?:not )?len\([\w.]+\))`"
+    r" always false"
+)
+"""What is done first where there is nothing: the rest often comes to the same then."""
 _ENOUGH = 3
 """Of code that stood there before, so many changes that pass, and half of all, are asked about."""
 _SHOWN = 3
@@ -52,12 +60,13 @@ def tell_aspects(check: str, one: Tried) -> Iterator[Finding]:
     half; else a warning.
     """
     passed = [way for way, ended in one.ways if ended is Ends.SURVIVED]
+    passed.sort(key=is_small)  # what says most comes first
     many = len(passed) >= _ENOUGH and 2 * len(passed) >= len(one.ways)
     bounds = {way.mutant.line for way in passed if way.aspect == "comparison"}
-    large = len(bounds) > 1 or any(way.aspect not in _SMALL for way in passed)
+    large = len(bounds) > 1 or not all(map(is_small, passed))
     asks = many or (one.is_new and large)
     if passed:
-        wanted = dict.fromkeys(_WANTED.get(way.aspect, _HINT) for way in passed)
+        wanted = dict.fromkeys(map(_wanted, passed))
         yield Finding(
             check=check,
             message=f"no test tells {one.function} from one {_some(say_ways(passed), '; ')}",
@@ -81,6 +90,17 @@ def tell_aspects(check: str, one: Tried) -> Iterator[Finding]:
         )
 
 
+def is_small(way: Way) -> bool:
+    """Whether it may well come to the same, so that it is told and not asked alone."""
+    return way.aspect in _SMALL or bool(way.aspect == "condition" and _EMPTY.match(way.says))
+
+
+def _wanted(way: Way) -> str:
+    """What a test has to do that would notice it."""
+    shown = _CODE.search(way.says)
+    return redact(_WANTED.get(way.aspect, _HINT).format(code=shown[0] if shown else "it"))
+
+
 def tell_left(check: str, tried: Sequence[Tried]) -> Iterator[Finding]:
     """What there was no time for."""
     left = [one for one in tried if one.left]
@@ -100,8 +120,14 @@ def say_ways(ways: Sequence[Way]) -> list[str]:
     """Each way in words that fit behind "no test tells it from one"; results in one."""
     results = [_RESULTS[way.says] for way in ways if way.aspect == "result"]
     said = [f"that gives it {' or '.join(dict.fromkeys(results))}"] if results else []
-    said += [f"with {way.says}" for way in ways if way.aspect != "result"]
+    first = ways[0].mutant.line if ways else 0
+    said += [f"with {way.says}{_place(way, first)}" for way in ways if way.aspect != "result"]
     return [redact(one) for one in dict.fromkeys(said)]
+
+
+def _place(way: Way, first: int) -> str:
+    """The line of a change, where it is not that of the finding."""
+    return "" if way.mutant.line == first else f" (line {way.mutant.line})"
 
 
 def code(text: str) -> str:

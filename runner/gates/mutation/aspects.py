@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 GIVES = "result"
 SIDE = "side"
+FURTHER = ("less", "first", "longer", "shorter")
+"""Other ways for a place that was changed in any way, by which most tests that look notice it."""
 
 
 class Watched(NamedTuple):
@@ -52,3 +54,5 @@ class Way(NamedTuple):
     what it is made to be."""
     says_so: bool = False
     """Whether it writes down that it changed something."""
+    further: tuple[Mutant, ...] = ()
+    """Other changes of the same place: told only where tests let all of them pass."""

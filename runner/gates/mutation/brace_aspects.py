@@ -10,12 +10,13 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.mutation.aspects import GIVES, SIDE, Watched, WatchedFile, Way
+from runner.gates.mutation.aspects import FURTHER, GIVES, SIDE, Watched, WatchedFile, Way
 from runner.gates.mutation.brace_functions import functions, go_results
 from runner.gates.mutation.brace_mutants import brace_mutants
 from runner.gates.mutation.brace_values import GO, GO_IMPORTS, SCRIPT
 from runner.gates.mutation.changed_values import WAYS
 from runner.gates.mutation.mutants import Mutant, only_tells
+from runner.gates.mutation.source_edits import Edit, inside_out
 from runner.languages.base import ELSEWHERE
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals, statement_end
 from runner.languages.registry import read_code
@@ -52,12 +53,7 @@ _NAMED_ERROR = re.compile(r"(?:\w+\.)?Err[A-Z]\w*\Z")
 _BOUND = re.compile(rb"[<>]=?[ \t(]*\Z")
 _SHOWN = 70
 _MOST_ARGUMENTS = 6
-
-
-class _Edit(NamedTuple):
-    start: int
-    end: int
-    text: str
+_WAYS = ("any", *FURTHER)
 
 
 class _Code(NamedTuple):
@@ -92,12 +88,12 @@ def put_watches(
     if code is None:
         return None
     places: list[Watched] = []
-    edits: list[_Edit] = []
+    edits: list[Edit] = []
     for place in _results(code):
         key = f"{GIVES}{place.function}#{place.at}"
         if not any(one.key == key for one in places):
             places.append(Watched(key, GIVES, place.function, place.line, place.code))
-        edit = _Edit(place.start, place.end, place.around("Seen", key))
+        edit = Edit(place.start, place.end, place.around("Seen", key))
         if place.before and edits and edits[-1][:2] == edit[:2]:  # the results of a bare return
             text = edits.pop().text.removesuffix("return")
             edit = edit._replace(text=text + edit.text)
@@ -107,7 +103,7 @@ def put_watches(
         key = f"{SIDE}{len(places)}"
         places.append(Watched(key, SIDE, name, line_of(code.text, start), shown, then, other))
         side = "__runner_side" if language != "go" else "runnerSide"
-        edits.append(_Edit(start, end, f'{side}({code.text[start:end]}, "{key}")'))
+        edits.append(Edit(start, end, f'{side}({code.text[start:end]}, "{key}")'))
     return WatchedFile(path, _whole(code, edits, out), tuple(places)) if places else None
 
 
@@ -129,7 +125,7 @@ def ways_of(
         old = code.text[start:end]
         for truth, word in (("true", "||"), ("false", "&&")):
             told = f"`{_shown(old)}` always {truth}"
-            edit = _Edit(start, end, f"(({old}) {word} {truth})")
+            edit = Edit(start, end, f"(({old}) {word} {truth})")
             key = f"{truth} {_shown(old)}"
             yield _way(code, out, "condition", told, name, [edit], key=key)
     yield from _other_arguments(code, out)
@@ -143,7 +139,7 @@ def ways_of(
         ):
             continue
         told = f"another text than `{match[0]}`"
-        edit = _Edit(*match.span(), f"{match[0][:-1]}~{match[0][-1]}")
+        edit = Edit(*match.span(), f"{match[0][:-1]}~{match[0][-1]}")
         yield _way(code, out, "text", told, around.name, [edit])
     for one in brace_mutants(path, content, own, ran, language):
         if one.kind in _SMALL:
@@ -258,7 +254,7 @@ def _other_results(code: _Code, out: str) -> Iterator[Way]:
         groups.setdefault((one.function, one.at), []).append(one)
     for way in WAYS:
         for (name, at), each in groups.items():
-            edits = [_Edit(one.start, one.end, one.around("Changed", way)) for one in each]
+            edits = [Edit(one.start, one.end, one.around("Changed", way)) for one in each]
             lines = tuple(one.line for one in each)
             key = f"{GIVES}{name}#{at}.{way}"
             yield _way(code, out, "result", way, name, edits, lines=lines, key=key)
@@ -271,7 +267,7 @@ def _other_errors(code: _Code, out: str) -> Iterator[Way]:
                 told = f"another error than `{_shown(one.code)}`"
                 text = f"runnerError({one.code})"
                 new = f"{one.before} = {text}; return" if one.before else text
-                given = [_Edit(one.start, one.end, new)]
+                given = [Edit(one.start, one.end, new)]
                 yield _way(code, out, "error", told, one.function, given)
         return
     for match in _THROW.finditer(code.mask):
@@ -280,7 +276,7 @@ def _other_errors(code: _Code, out: str) -> Iterator[Way]:
         if around is None or not code.is_own(match.start()):
             continue
         told = f"another error than `{_shown(code.text[match.end() : end])}`"
-        edit = _Edit(match.start(), end, "throw new (class Another extends Error {})('another')")
+        edit = Edit(match.start(), end, "throw new (class Another extends Error {})('another')")
         yield _way(code, out, "error", told, around.name, [edit])
 
 
@@ -340,8 +336,11 @@ def _other_arguments(code: _Code, out: str) -> Iterator[Way]:
                 continue
             many[around.name] = many.get(around.name, 0) + 1
             told = f"another `{_shown(given)}` given to `{name}`"
-            edit = _Edit(start, end, f'__runner_changed(({given}), "any")')
-            yield _way(code, out, "argument", told, around.name, [edit])
+            any_, *others = (
+                _way(code, out, "argument", told, around.name, [Edit(start, end, changed)])
+                for changed in (f'__runner_changed(({given}), "{way}")' for way in _WAYS)
+            )
+            yield any_._replace(further=tuple(one.mutant for one in others))
 
 
 # --- the file ---------------------------------------------------------------------------
@@ -353,7 +352,7 @@ def _way(  # noqa: PLR0917 - a mutant and what is said of it
     aspect: str,
     told: str,
     name: str,
-    edits: list[_Edit],
+    edits: list[Edit],
     lines: tuple[int, ...] = (),
     key: str = "",
 ) -> Way:
@@ -364,9 +363,9 @@ def _way(  # noqa: PLR0917 - a mutant and what is said of it
     return Way(aspect, told, mutant, key, says_so)
 
 
-def _whole(code: _Code, edits: list[_Edit], out: str) -> bytes:
+def _whole(code: _Code, edits: list[Edit], out: str) -> bytes:
     """The file with these places changed, and the helper at its end."""
-    marked = _inside_out(code.text, edits)
+    marked = inside_out(code.text, edits)
     if code.language == "go":
         package = _PACKAGE.search(code.mask)
         if package is not None:
@@ -385,15 +384,3 @@ def _whole(code: _Code, edits: list[_Edit], out: str) -> bytes:
     )
     first = "// @ts-nocheck\n" if typed else ""
     return f"{first}{marked}\n{head}{helper}".encode()
-
-
-def _inside_out(text: str, edits: list[_Edit]) -> str:
-    """The text with each place changed; of places inside of each other the inner one first."""
-    found = sorted(edits, key=lambda one: (one.end - one.start, one.start))
-    left: list[_Edit] = []
-    for one in found:
-        if not any(a.start < one.end and one.start < a.end for a in left):
-            left.append(one)  # a place around another one stays as it is
-    for one in sorted(left, key=lambda one: -one.start):
-        text = text[: one.start] + one.text + text[one.end :]
-    return text

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from functools import cache
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from runner.gates.mutation.aspects import GIVES, SIDE, Watched, WatchedFile, Way
+from runner.gates.mutation.aspects import FURTHER, GIVES, SIDE, Watched, WatchedFile, Way
 from runner.gates.mutation.changed_values import WAYS
 from runner.gates.mutation.mutants import Mutant, only_tells
 from runner.gates.mutation.python_mutants import (
@@ -19,6 +18,8 @@ from runner.gates.mutation.python_mutants import (
     source_of,
     statements_of,
 )
+from runner.gates.mutation.python_patterns import other_match
+from runner.gates.mutation.source_edits import Wrap, compose
 from runner.languages.base import ELSEWHERE
 from runner.lazy_pattern import regex
 from runner.text.syntax import python_tree
@@ -50,15 +51,6 @@ _CHANGES = b"['give_changed'](("
 _FRESH = "__import__('builtins').__dict__"
 
 
-class _Wrap(NamedTuple):
-    """Code around an expression."""
-
-    start: int
-    end: int
-    before: bytes
-    after: bytes
-
-
 @cache
 def _source() -> str:
     return Path(__file__).with_name("changed_values.py").read_text(encoding="utf-8")
@@ -80,7 +72,7 @@ def put_watches(
     if source is None:
         return None
     places: list[Watched] = []
-    wraps: list[_Wrap] = []
+    wraps: list[Wrap] = []
     for name, function in functions_of(source.tree.body, ""):
         for node, about in _watched_in(function, name, own, ran):
             # All that a function gives is one place.
@@ -175,22 +167,10 @@ def _code(node: ast.AST) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def _wrap(source: SourceText, node: ast.expr, before: bytes, after: bytes) -> _Wrap:
+def _wrap(source: SourceText, node: ast.expr, before: bytes, after: bytes) -> Wrap:
     start = source.at(node.lineno, node.col_offset)
     end = source.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
-    return _Wrap(start, end, before, after)
-
-
-def compose(content: bytes, wraps: list[_Wrap]) -> bytes:
-    """The bytes with code around expressions, which may stand inside of each other."""
-    # At one place: what ends comes before what begins; outer ones begin first and end last.
-    marks = [(one.start, 1, -one.end, one.before) for one in wraps]
-    marks += [(one.end, 0, -one.start, one.after) for one in wraps]
-    parts, at = [], 0
-    for place, texts in groupby(sorted(marks), key=lambda one: one[0]):
-        parts += [content[at:place], *(text for *_, text in texts)]
-        at = place
-    return b"".join([*parts, content[at:]])
+    return Wrap(start, end, before, after)
 
 
 # --- mutants --------------------------------------------------------------------------
@@ -218,6 +198,7 @@ def ways_of(
                 if many <= _MOST_ARGUMENTS:
                     yield way
             yield from _other_texts(source, name, node)
+            yield from _other_matches(source, name, node)
             yield from _other_values(source, name, node, out)
             yield from _single(source, name, node)
         for one in small:
@@ -297,9 +278,7 @@ def _other_arguments(source: SourceText, name: str, node: ast.stmt, out: str) ->
                 if isinstance(one, ast.Starred | ast.Lambda | ast.Constant):
                     continue  # a number or a text is changed by itself
                 told = f"another `{_code(one)}` given to `{called}`"
-                yield _around(
-                    source, name, "argument", told, one, _call(out, "give_changed"), b"), 'any')"
-                )
+                yield _otherwise(source, name, "argument", told, one, out)
 
 
 def _other_values(source: SourceText, name: str, node: ast.stmt, out: str) -> Iterator[Way]:
@@ -312,9 +291,18 @@ def _other_values(source: SourceText, name: str, node: ast.stmt, out: str) -> It
                 if isinstance(part, ast.Name | ast.Starred | ast.Lambda):
                     continue
                 told = f"another `{_code(part)}` in `{_code(one)}`"
-                yield _around(
-                    source, name, "value", told, part, _call(out, "give_changed"), b"), 'any')"
-                )
+                yield _otherwise(source, name, "value", told, part, out)
+
+
+def _otherwise(
+    source: SourceText, name: str, aspect: str, told: str, node: ast.expr, out: str
+) -> Way:
+    """The expression changed in any way, and in each of the further ways."""
+    any_, *others = (
+        _around(source, name, aspect, told, node, _call(out, "give_changed"), after)
+        for after in (f"), {way!r})".encode() for way in ("any", *FURTHER))
+    )
+    return any_._replace(further=tuple(one.mutant for one in others))
 
 
 def _single(source: SourceText, name: str, node: ast.stmt) -> Iterator[Way]:
@@ -331,9 +319,11 @@ def _other_texts(source: SourceText, name: str, node: ast.stmt) -> Iterator[Way]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     for value in _heads(node):
-        for one in _walk(value):
+        nodes = [*_walk(value)]
+        signs = {id(arg) for one in nodes for arg in _stripped(one)}
+        for one in nodes:
             if isinstance(one, ast.Constant) and _is_short_text(one.value):
-                new = repr(str(one.value) + "~").encode()
+                new = repr("~" if id(one) in signs else str(one.value) + "~").encode()
                 yield _replace(source, name, "text", f"another text than `{_code(one)}`", one, new)
 
 
@@ -362,6 +352,23 @@ def _small(content: bytes, one: Mutant) -> Way:
     bound = one.kind == "constant" and _BOUND.search(content[: one.start])
     kind = "comparison" if bound else one.kind
     return Way(kind, f"`{new.strip()}` for `{old.strip()}` in `{line[:_SHOWN]}`", one)
+
+
+def _other_matches(source: SourceText, name: str, node: ast.stmt) -> Iterator[Way]:
+    for value in _heads(node):
+        for one in _walk(value):
+            if isinstance(one, ast.Call) and (other := other_match(source.tree, one)):
+                new, old = (text.rpartition(".")[2] for text in (other, ast.unparse(one.func)))
+                told = f"`{new}` for `{old}` in `{_code(one)}`"
+                yield _replace(source, name, "call", told, one.func, other.encode())
+
+
+def _stripped(node: ast.AST) -> list[ast.expr]:
+    """The signs that a call takes away at the ends of a text: one more changes nothing."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="strip" | "lstrip" | "rstrip"), args=args):
+            return args
+    return []
 
 
 def _is_short_text(text: object) -> bool:
