@@ -69,7 +69,7 @@ _SCRIPT = (
     " const __before = __seen(); const __result = (() => BODY)();"
     " if (__seen() !== __before) {"
     " const E = class AssertionError extends Error {}; E.prototype.name = 'AssertionError';"
-    " throw new E('what it was given was changed'); }"
+    " throw Object.assign(new E('what it was given was changed'), { code: 'ERR_ASSERTION' }); }"
     " return __result; }"
 )
 _GO = """

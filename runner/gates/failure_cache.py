@@ -154,7 +154,7 @@ function __runnerWatched(failed, key, call) {
   }
   if (ALWAYS) {
     const E = class AssertionError extends Error {}; E.prototype.name = 'AssertionError';
-    throw new E('nothing is given any more');
+    throw Object.assign(new E('nothing is given any more'), { code: 'ERR_ASSERTION' });
   }
   if (result && typeof result.then === 'function') {
     result.then(undefined, (error) => failed.set(key, [true, error]));

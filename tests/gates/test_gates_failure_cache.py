@@ -235,3 +235,4 @@ def test_scripts_keep_their_first_failure(tmp_path):
 def test_scripts_that_give_nothing_fail_by_a_claim(tmp_path):
     ran = printed(tmp_path, ("memo",), always=True)
     assert "AssertionError: nothing is given any more" in ran.stderr
+    assert "code: 'ERR_ASSERTION'" in ran.stderr  # by which node's own tests tell a claim
