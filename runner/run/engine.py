@@ -15,16 +15,14 @@ from runner.run.assignment import start_of
 from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
-from runner.run.outcomes import Came
 from runner.run.regressions.regression import find_approved_groups, victims_of
-from runner.run.review_queue import Waiting, release
+from runner.run.review_queue import Came, Waiting, release
 from runner.run.selection import codes_of
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome, Task
     from runner.plan.graph import TaskGraph
     from runner.run.assignment import Assignment
@@ -83,7 +81,7 @@ class Engine:
 
         KeyboardInterrupt ends what runs, keeps the books, and is raised again.
         """
-        self.crew.permitter, self.crew.noted = self._ask, self._hear
+        self.crew.permitter, self.crew.noted = self.settlement.questions.ask, self._hear
         self._hours = Timers(self.crew, self.settlement)
         self._hours.begin(self.run_until)
         with self.ledger.gather():
@@ -203,16 +201,13 @@ class Engine:
                 continue
             self.crew.give_back(slot)  # no command starts, so nothing has to be durable yet
             self._hours.over(assignment.task)
-            self._note_standing(outcome)
+            for proof in outcome.proofs:
+                self.ledger.note(GateCompleted(proof), task=outcome.task, attempt=outcome.attempt)
             self._settle(assignment.task, outcome)
         if started:
             self.ledger.sync()
         self.crew.start_together(started)
         return effects.monotonic() >= until
-
-    def _note_standing(self, outcome: Outcome) -> None:
-        for proof in outcome.proofs:
-            self.ledger.note(GateCompleted(proof), task=outcome.task, attempt=outcome.attempt)
 
     def _next(self) -> Assignment | None:
         """What is to be proven again, then the ready task with the longest path before it."""
@@ -285,11 +280,11 @@ class Engine:
             case Asking(outcome, answer):
                 self.settlement.desk.put(Waiting(self.tasks[outcome.task], outcome, answer))
             case Permitting(id_, attempt, question, permit):
-                permit(self._ask(id_, attempt, question))
+                permit(self.crew.permitter(id_, attempt, question))
             case Tracing(assignment, outcome, answer_with):
                 answer_with(self.crew.tracer(assignment, outcome))
-            case Cancelling(id_) if self._hours.cancel(self.tasks.get(id_)):
-                self._say(id_)
+            case Cancelling(id_) if id_ in self.tasks:
+                self._cancel(self.tasks[id_])
             case Finished(id_, result):
                 outcome = result()
                 if not self._is_awaited(outcome):
@@ -298,9 +293,11 @@ class Engine:
                 return bool(outcome.changes)
         return False
 
-    def _ask(self, id_: str, attempt: int, question: PermissionAsked) -> PermissionAnswered | None:
-        """A person's word about one call of a tool; None where the question waits."""
-        return self.settlement.questions.ask(id_, attempt, question)
+    def _cancel(self, task: Task) -> None:
+        if self._hours.cancel(task):
+            self._say(task.id)
+        elif self.settlement.withdraw(task):
+            self._finish(task)
 
     def _is_awaited(self, outcome: Outcome) -> bool:
         """Whether an attempt is open that this is of; it may come twice, or after it was lost."""

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import field, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import (
-    TaskApproved,
-    TaskFailed,
-)
+from runner.journal.events import TaskApproved, TaskFailed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, ReviewMode
 from runner.run import permission_prompts, review
@@ -20,13 +16,11 @@ from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
 from runner.run.limits.deadlines import Scope
 from runner.run.limits.retries import CANCELLED, Retries, as_failed, what_failed
 from runner.run.permission_prompts import PermissionPrompts, wait_for_answers
-from runner.run.regressions import (
-    regression,
-)
+from runner.run.regressions import regression
 from runner.run.regressions.early_cutoff import stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
-from runner.run.review_queue import ReviewQueue, Waiting, WithdrawnError
+from runner.run.review_queue import Came, ReviewQueue, Waiting, WithdrawnError
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:
@@ -47,16 +41,6 @@ if TYPE_CHECKING:
 ADOPTED = "adopted"
 """What the Review trailer says of a branch that a person finished and handed in."""
 WAITS_FOR_REVIEW = "waits for your review: runner review"
-
-
-class Came(Enum):
-    """What a question came to, for whoever starts tasks."""
-
-    ENDED = 1
-    GOES_ON = 2
-    PLANNED = 3
-    """Its plan may be built."""
-    WAITS = 4
 
 
 @dataclass(slots=True)
@@ -147,9 +131,12 @@ class OutcomeHandler:
                 yield one.task
 
     def _settle(self, task: Task, outcome: Outcome) -> bool:
-        late = self.overdue.pop(task.id, None)
-        if late is not None:
-            self.cancelled.discard(task.id)
+        late, by_person = self.overdue.pop(task.id, None), task.id in self.cancelled
+        self.cancelled.discard(task.id)
+        if by_person and late is None:  # also where it came back in the same moment
+            self.books.record_finished(task, outcome)
+            self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
+            return False
         # Before anything is made of it: what passed by words that nobody asks for any more must
         # neither land nor be held for a review.
         if outcome.ending is not Ending.INTERRUPTED and (how := self.edited(task)):
@@ -170,13 +157,22 @@ class OutcomeHandler:
                 self.books.hold(task, outcome, review.HELD, note)
             case Ending.INTERRUPTED if late is not None:
                 self.retries.end(task, outcome, late)
-            case Ending.INTERRUPTED if task.id in self.cancelled:
-                self.cancelled.discard(task.id)
-                self.books.record_finished(task, outcome)
-                self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
             case Ending.INTERRUPTED:
                 self.settle_interrupted(task)
         return False
+
+    def withdraw(self, task: Task) -> bool:
+        """Give a person back proven work that only waits to land; False where none does."""
+        if self.desk.has_heard(task.id):
+            self.cancelled.add(task.id)
+        again = next((one for one in self._again if one[0].task.id == task.id), None)
+        if again is not None:
+            self._again.remove(again)
+        outcome = again[1] if again else self.desk.withdraw(task.id) or self.turn.withdraw(task.id)
+        if outcome is not None:
+            self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
+            self._let_go(task)
+        return outcome is not None
 
     def in_time(self, task: Task, outcome: Outcome) -> tuple[Outcome, str]:
         """An outcome of a group's member, and why it was ended from outside; else empty."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import field, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import CHECK as PERMISSION
@@ -39,6 +40,16 @@ if TYPE_CHECKING:
 
 class WithdrawnError(Exception):
     """What a person is being asked about was ended from elsewhere; a value, and never told."""
+
+
+class Came(Enum):
+    """What a question came to, for whoever starts tasks."""
+
+    ENDED = 1
+    GOES_ON = 2
+    PLANNED = 3
+    """Its plan may be built."""
+    WAITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,18 @@ class ReviewQueue:
         kept = (one for one in self.waiting if one.task.id != task or one.answer is None)
         self.waiting = deque(kept)
         self.later = deque(one for one in self.later if not _is_asked_by(one, task))
+
+    def withdraw(self, task: str) -> Outcome | None:
+        """Ask nothing more of a task's proven work; what it was, or None where none waits."""
+        for one in self.waiting:
+            if one.task.id == task and one.outcome is not None and one.answer is None:
+                self.waiting.remove(one)
+                return one.outcome
+        return None
+
+    def has_heard(self, task: str) -> bool:
+        """Whether its worker came back, with what is heard later."""
+        return any(isinstance(one, Finished) and one.task == task for one in self.later)
 
     def has(self, one: Waiting) -> bool:
         """Whether it still waits for its answer."""

@@ -41,3 +41,16 @@ def test_a_run_that_ends_gives_back_everything_that_was_parked():
     assert [one.task.id for one in turn.give_up()] == ["A", "B"]
     turn.over("SLOW")
     assert turn.next_parked() is None
+
+
+def test_what_is_parked_can_be_taken_back_and_lands_no_more():
+    turn = LandingQueue()
+    turn.mark_overtaken("SLOW")
+    turn.mark_overtaken("SLOW")
+    turn.parks(task("A"), 1, "off")
+    turn.parks(task("B"), 2, "off")
+    assert turn.withdraw("A") == 1
+    assert turn.withdraw("A") is None
+    turn.over("SLOW")
+    assert turn.next_parked().task.id == "B"
+    assert turn.next_parked() is None

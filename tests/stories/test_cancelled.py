@@ -5,6 +5,8 @@ import time
 import pytest
 from workplace import FENCE
 
+from runner.run.workers import Finished, WorkerPool
+
 
 def a_command(id_, line, output, *, needs="none"):
     return (
@@ -101,3 +103,27 @@ def test_without_a_run_there_is_nothing_to_cancel(workplace):
     said = workplace.runner("cancel", "TASK-001")
     assert said.code == 2
     assert "no run is going on here" in said.err
+
+
+@pytest.mark.parametrize(("proof", "passed"), [("true", "passed"), ("false", "failed")])
+def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypatch, proof, passed):
+    """It had come back and nobody had heard of it: it neither lands nor is tried again."""
+    hear = WorkerPool._get
+
+    def cancels(pool, seconds):
+        message = hear(pool, seconds)
+        if isinstance(message, Finished) and message.task == "TASK-001":
+            pool.cancel_task("TASK-001")
+        return message
+
+    monkeypatch.setattr(WorkerPool, "_get", cancels)
+    first = a_command("TASK-001", "sh -c 'echo 1 > a.txt'", "a.txt").replace("`true`", f"`{proof}`")
+    workplace.plan(first, a_command("TASK-002", "sh -c 'echo 2 > b.txt'", "b.txt"))
+    said = workplace.run("--sandbox", "none", "-j", "2")
+    assert said.code == 3, said.said
+    assert [one["ending"] for one in workplace.happened("attempt.finished", "TASK-001")] == [passed]
+    assert "BLOCKED — cancelled by a person; work kept on draft/TASK-001" in (
+        workplace.status_line("TASK-001")
+    )
+    assert workplace.statuses["TASK-002"] == "DONE"
+    assert not workplace.has("a.txt")

@@ -289,6 +289,39 @@ def test_a_task_that_is_cancelled_while_a_person_is_asked_ends_at_once(workplace
     assert len(words) == 1, "nobody said a word about what was ended"
 
 
+def test_proven_work_that_a_person_is_asked_about_is_cancelled_from_elsewhere(workplace):
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo 1 > a.txt", tests=["test -s a.txt"]),
+        a_task("TASK-002", outputs=["b.txt"], command="echo 1 > b.txt", tests=["test -s b.txt"]),
+        a_task("TASK-003", outputs=["a.txt"], command="echo 2 > a.txt", tests=["test -s a.txt"]),
+    )
+    words = ("run", "--trust", "--no-sandbox", "--review", "prompt", "-j", "2")
+    with at_terminal(workplace, *words) as terminal:
+        heard = terminal.until("[w]ait?")
+        shown = re.search(r"(TASK-\d+) wants to", terminal.said)[1]
+        time.sleep(2)  # the other one is proven by now, too, and waits its turn
+        other = {"TASK-001": "TASK-002", "TASK-002": "TASK-001"}[shown]
+        for id_ in (other, shown):
+            said = workplace.runner("cancel", id_)
+            assert said.code == 0, said.said
+            assert f"{id_} is BLOCKED: cancelled by a person; work kept on draft/{id_}" in said.out
+            assert f"BLOCKED — cancelled by a person; work kept on draft/{id_}" in (
+                workplace.status_line(id_)
+            ), "the plan says so at once"
+        assert "cancel" not in workplace.runner("cancel", shown).out, "it was cancelled before"
+        terminal.until("TASK-003 wants to", after=heard)  # its file is nobody else's any more
+        terminal.until("[w]ait?", after=terminal.said.index("TASK-003 wants to"))
+        terminal.send("a")
+        terminal.wait()
+    assert terminal.code == 3
+    assert workplace.statuses == {
+        "TASK-001": "BLOCKED",
+        "TASK-002": "BLOCKED",
+        "TASK-003": "DONE",
+    }
+    assert not workplace.happened("write.reviewed", shown)
+
+
 def test_what_came_while_a_person_was_asked_is_no_task_at_work_once_the_run_has_ended(
     workplace, alone
 ):

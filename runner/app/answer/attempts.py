@@ -87,7 +87,7 @@ def cancel(project: Project, typed: str) -> TaskState:
     if RunLock(project.root / BUILD).holder() is None:
         raise RunnerError("no run is going on here", hint="runner status")
     known = project.state().task(id_)
-    if not (known.open_attempt or _may_be_tried_again(known)):
+    if not (known.open_attempt or _is_in_hand(known)):
         raise _not_in_hand(known)
     request = ask_to_cancel(project.cache, id_)
     ended = _wait_for_end(
@@ -100,9 +100,10 @@ def cancel(project: Project, typed: str) -> TaskState:
     return ended
 
 
-def _may_be_tried_again(known: TaskState) -> bool:
-    """Whether it failed and nobody said that this was the last time: it may wait between tries."""
-    return known.status in (Status.PENDING, Status.IN_PROGRESS) and bool(known.tries)
+def _is_in_hand(known: TaskState) -> bool:
+    """Whether it waits to be reviewed, to land, or for its next try after one that failed."""
+    tried = known.status is Status.PENDING and bool(known.tries)
+    return tried or known.status is Status.IN_PROGRESS
 
 
 def _not_in_hand(known: TaskState) -> RunnerError:
@@ -121,7 +122,8 @@ def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
         settled = known.status in (Status.BLOCKED, Status.DONE, Status.STALE)
         if settled or (now and now.attempt != attempt) or time.monotonic() > until:
             return known
-        if now is None:  # it came back: what it means is written down next
+        # It came back, and what that means is written down next.
+        if now is None and known.status is not Status.IN_PROGRESS:
             until = min(until, time.monotonic() + _SETTLING)
         time.sleep(_PAUSE)
 

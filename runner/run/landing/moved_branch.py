@@ -74,6 +74,14 @@ class LandingQueue:
         """The longest parked work, once nobody has the turn."""
         return self._parked.popleft() if self._parked and not self.holder else None
 
+    def withdraw(self, task: str) -> Outcome | None:
+        """What a task has parked, which is not to land any more; None where it has nothing."""
+        for one in self._parked:
+            if one.task.id == task:
+                self._parked.remove(one)
+                return one.outcome
+        return None
+
     def give_up(self) -> tuple[Parked, ...]:
         """Everything that is parked, where the run ends before its turn comes."""
         left = tuple(self._parked)

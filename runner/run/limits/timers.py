@@ -60,10 +60,8 @@ class Timers:
             self.settlement.retries.waiting.pop(id_, None)
         return due
 
-    def cancel(self, task: Task | None) -> bool:
+    def cancel(self, task: Task) -> bool:
         """A person wants a task ended; whether it waited for its next try, and is BLOCKED now."""
-        if task is None:
-            return False
         if task.id in self.crew.working:  # its pause was over just before
             self.crew.end(task.id)
             return False
