@@ -100,9 +100,7 @@ def _review(
     if not shown and not by_hand:
         print("nothing waits for you")
     said = [one for one in known if one.answered and (one in shown or not given.what)]
-    places = [
-        (f"{number}. ", one) for number, one in enumerate(unanswered, start=1) if one in shown
-    ]
+    places = _number(project, known, shown, anew=not given.what)
     for place, one in (*places, *(("", one) for one in said)):
         print(f"{place}{display(one.task)} {display(one.title)} — {display(one.note)}")
         if one in shown:
@@ -119,6 +117,16 @@ def _review(
     if shown and not given.what:
         print(f"\n{waiting_document.how_to_answer(shown)}")
     return ExitCode.OK
+
+
+def _number(
+    project: Project, known: Sequence[Waiting], shown: Sequence[Waiting], *, anew: bool
+) -> list[tuple[str, Waiting]]:
+    """What is shown with the number by which it is answered; only a whole list counts anew."""
+    if anew:
+        waiting.remember_numbers(project, known)
+    numbers = {task: n for n, task in waiting.number_waiting(project, known).items()}
+    return [(f"{numbers[one.task]}. " if one.task in numbers else "", one) for one in shown]
 
 
 def _show_diffs(project: Project, repository: Repository, one: Waiting) -> None:

@@ -137,3 +137,27 @@ def test_a_reviewing_command_that_cannot_start_is_no_rejection(workplace, monkey
     assert "(tool): the reviewing command cannot run (exit 127)" in ended.out
     assert "sandbox_read" in told(workplace, "why", "TASK-001")
     assert built(workplace, monkeypatch, calls, "cat > /dev/null").code == 0
+
+
+def test_a_number_means_the_task_that_it_was_listed_with(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_REVIEW", "prompt")
+    files = {f"TASK-00{n}": f"{n}.txt" for n in (1, 2, 3)}
+    workplace.plan(
+        *(
+            a_task(id_, outputs=[out], command=f"echo 1 > {out}", fields=[NO_PROOF])
+            for id_, out in files.items()
+        )
+    )
+    run(workplace)
+    assert "3. TASK-003" in told(workplace, "review")
+    assert "TASK-001 approved" in told(workplace, "approve", "1")
+    assert "2. TASK-002" in told(workplace, "review", "2"), "one of them keeps its number"
+    assert "TASK-002 approved" in told(workplace, "approve", "2")
+    again = workplace.runner("approve", "1")
+    assert (again.code, again.out) == (2, "")
+    assert "number 1 is TASK-001, which does not wait for you any more" in again.err
+    assert "1. TASK-003" in told(workplace, "review"), "a new list counts anew"
+    rejected = workplace.runner("reject", "1", "--reason", "no")
+    assert "TASK-003" in rejected.out
+    assert run(workplace).code == 1
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE", "TASK-003": "BLOCKED"}

@@ -5,8 +5,11 @@ A held change that breaks other tasks is reviewed and answered with what it brea
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
 from runner.journal.permission_fold import waits as permission_waits
@@ -105,14 +108,14 @@ def choose_waiting(
     project: Project, typed: Sequence[str], known: Sequence[Waiting]
 ) -> tuple[Waiting, ...]:
     """What a person named, by number or id. Raises RunnerError for what does not wait."""
-    waiting = [one for one in known if not one.answered]
+    numbered = number_waiting(project, known)
     if not typed:
         raise RunnerError("which one?", hint="runner review numbers what waits")
     ids = [task.id for task in project.outline().tasks]
     chosen = []
     for word in typed:
-        if 1 <= (number := read_number(word)) <= len(waiting):
-            chosen.append(waiting[number - 1])
+        if task := numbered.get(read_number(word)):
+            chosen.append(_find_numbered(word, task, known))
             continue
         is_draft = word.upper().startswith("DRAFT-")
         id_ = word.upper() if is_draft else selection.find_id(word, ids)
@@ -124,6 +127,48 @@ def choose_waiting(
             )
         chosen += found
     return tuple(chosen)
+
+
+_NUMBERS = "review-numbers.json"
+"""Which tasks `runner review` numbered when it was last shown, in the user's cache folder.
+
+What is answered leaves the list: counted anew, the next number would mean another task than the
+one that the person sees beside it.
+"""
+
+
+def remember_numbers(project: Project, known: Sequence[Waiting]) -> None:
+    """What waits is numbered anew, for all that is typed until it is listed again."""
+    tasks = [one.task for one in known if not one.answered]
+    told = {"plan": _plan_of(project), "tasks": tasks}
+    with suppress(OSError):  # the numbers of the moment are used then
+        effects.make_folder(project.cache)
+        effects.write_file(project.cache / _NUMBERS, json.dumps(told).encode(), durable=False)
+
+
+def number_waiting(project: Project, known: Sequence[Waiting]) -> dict[int, str]:
+    """The tasks by number as they were last listed; of a list that nobody saw, by their order."""
+    tasks = [one.task for one in known if not one.answered]
+    with suppress(OSError, ValueError, AttributeError):
+        told = json.loads((project.cache / _NUMBERS).read_bytes())
+        if told.get("plan") == _plan_of(project) and isinstance(told.get("tasks"), list):
+            tasks = [str(one) for one in told["tasks"]]
+    return dict(enumerate(tasks, start=1))
+
+
+def _plan_of(project: Project) -> str:
+    return project.plan_path if project.has_plan else ""
+
+
+def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
+    """What a number names. Raises RunnerError where that waits no more."""
+    for one in known:
+        if one.task == task and not one.answered:
+            return one
+    raise RunnerError(
+        f"number {number} is {task}, which does not wait for you any more",
+        hint=f"runner review numbers what waits now; runner why {task}",
+    )
 
 
 def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
