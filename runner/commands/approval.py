@@ -15,7 +15,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Status
 from runner.project import BUILD, Project
 from runner.text.display import display
 
@@ -250,15 +249,11 @@ def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
     ended = attempts.cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))
-    return ExitCode.FAILED if _goes_on(ended) else ExitCode.OK
-
-
-def _goes_on(known: TaskState) -> bool:
-    return known.open_attempt is not None or known.status is Status.IN_PROGRESS
+    return ExitCode.FAILED if attempts.goes_on(ended) else ExitCode.OK
 
 
 def _format_status(known: TaskState) -> str:
-    if _goes_on(known):
+    if attempts.goes_on(known):
         return f"{display(known.id)} was asked to end, and has not ended yet: runner status"
     note = f": {display(known.note)}" if known.note else ""
     return f"{display(known.id)} is {known.status}{note}"

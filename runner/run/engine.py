@@ -286,11 +286,9 @@ class Engine:
             case Cancelling(id_) if id_ in self.tasks:
                 self._cancel(self.tasks[id_])
             case Finished(id_, result):
-                outcome = result()
-                if not self._is_awaited(outcome):
-                    return False
-                self._settle(self.tasks[id_], outcome)
-                return bool(outcome.changes)
+                if self._is_awaited(outcome := result()):
+                    self._settle(self.tasks[id_], outcome)
+                    return bool(outcome.changes)
         return False
 
     def _cancel(self, task: Task) -> None:
@@ -381,6 +379,10 @@ class Engine:
                 self._say(message.task)
             elif not release(message):
                 self._hear(message)
+        for task in self.tasks.values():  # whose worker came back with what ends the run
+            if self.ledger.state.task(task.id).open_attempt:
+                self.settlement.settle_interrupted(task)
+                self._say(task.id)
 
     def _codes(self) -> frozenset[ExitCode]:
         """The exit codes that hold, from what every selected task came to."""

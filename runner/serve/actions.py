@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.answer import answers, held_edit
 from runner.app.answer.answer_types import Answered, Approve, Became, Reject
-from runner.app.answer.attempts import cancel, retry, stop_run
+from runner.app.answer.attempts import cancel, goes_on, retry, stop_run
 from runner.app.answer.waiting_document import require_shown, take_turn
 from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View
@@ -172,7 +172,7 @@ def retry_task(build: Build, given: Given) -> Said:
 def cancel_task(build: Build, given: Given) -> Said:
     """End one attempt; its work is kept."""
     known = cancel(build.open(), given.text("task", needed=True))
-    if known.open_attempt is not None:
+    if goes_on(known):
         return Said(f"{known.id} was asked to end", tone="wait")
     return Said(f"the attempt at {known.id} has ended; its work is kept")
 

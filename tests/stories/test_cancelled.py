@@ -1,10 +1,13 @@
 """`cancel` ends one task's attempt in a run that goes on, and keeps what it has written."""
 
 import time
+from threading import Event
 
 import pytest
 from workplace import FENCE
 
+from runner.errors import RunnerError
+from runner.run import workers
 from runner.run.workers import Finished, WorkerPool
 
 
@@ -20,7 +23,7 @@ KEY = f"gh{REST}"
 WRITES_IT = f'printf "gh%s" {REST} > a.env'
 
 
-def until(holds, seconds=30.0):
+def until(holds, seconds=120.0):
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not come to pass"
@@ -59,7 +62,7 @@ def test_one_task_is_cancelled_its_work_kept_and_the_run_goes_on(workplace, runn
     assert said.code == 0, said.said
     assert "TASK-001 is BLOCKED: cancelled by a person; work kept on draft/TASK-001" in said.out
     (mark / "go").touch()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 3, (out, err)
     assert workplace.statuses == {
         "TASK-001": "BLOCKED",
@@ -76,7 +79,7 @@ def test_a_cancelled_task_begins_anew_once_it_is_approved(workplace, running):
     process, mark = running
     (mark / "go").touch()
     workplace.runner("cancel", "TASK-001")
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert workplace.run("--sandbox", "none").code == 3
     assert len(workplace.happened("attempt.started", "TASK-001")) == 1, "it waits for a person"
     assert workplace.runner("approve", "TASK-001").code == 0
@@ -127,3 +130,43 @@ def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypat
     )
     assert workplace.statuses["TASK-002"] == "DONE"
     assert not workplace.has("a.txt")
+
+
+def test_what_a_run_has_in_hand_or_may_come_to_is_not_promised_another_try(workplace, running):
+    process, mark = running
+    for id_, says in (("1", "is being worked on"), ("3", "is PENDING, and the run")):
+        said = workplace.runner("retry", id_, "--reason", "in blue")
+        assert (said.code, said.out) == (6, "")
+        assert f"TASK-00{id_} {says}" in said.err
+        assert "nothing was recorded" in said.err
+        assert "hint:" in said.err
+    assert not workplace.happened("task.approved")
+    workplace.runner("cancel", "1")
+    until(lambda: workplace.happened("task.blocked", "TASK-001"))
+    for _ in range(2):
+        said = workplace.runner("retry", "1", "--reason", "in blue")
+        assert said.out == "TASK-001: tried again once the run that goes on has ended\n", said.err
+    (mark / "go").touch()
+    process.communicate(timeout=120)
+    assert workplace.runner("status", "--json").document["tasks"][0]["status"] == "PENDING"
+
+
+def test_a_run_that_cannot_go_on_leaves_no_task_at_work_in_the_plan(workplace, monkeypatch):
+    """As where a cluster is gone: what its worker says is an error that ends the run."""
+    attempt, begun = workers.attempt, Event()
+
+    def fails(assignment, site):
+        if assignment.task.id == "TASK-001":
+            assert begun.wait(60)
+            raise RunnerError("nobody answers any more")
+        begun.set()
+        return attempt(assignment, site)
+
+    monkeypatch.setattr(workers, "attempt", fails)
+    workplace.plan(
+        a_command("TASK-001", "true", "a.txt"), a_command("TASK-002", "sleep 100", "b.txt")
+    )
+    said = workplace.run("--sandbox", "none", "-j", "2")
+    assert "nobody answers any more" in said.err
+    assert workplace.statuses == {"TASK-001": "PENDING", "TASK-002": "PENDING"}
+    assert [one["ending"] for one in workplace.happened("attempt.finished")] == ["interrupted"] * 2

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "") -> tuple[str, ...]:
     """Have tasks tried again, with a `reason` that the next attempt reads; gives their ids.
 
-    Raises RunnerError for one that is DONE, and for work that waits for an answer instead.
+    Raises RunnerError for one that is DONE, for work that waits for an answer instead, and for what
+    a run that goes on has in hand or may come to: it would not hear this.
     """
     reason = project.without_secrets(reason)
     with open_desk(project) as desk:
@@ -47,6 +48,7 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
         held = {one.task: one for one in desk.known}
         for id_ in ids:
             _require_open(desk, id_, held.get(id_))
+            _require_unbegun(project, desk.state.task(id_))
         with open_journal(project, via) as journal:
             for id_ in ids:
                 known = desk.state.task(id_)
@@ -68,6 +70,26 @@ def _require_open(desk: Desk, id_: str, one: Waiting | None) -> None:
         raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
     if one is not None:
         resolve_targets(desk, (one,), every=False)
+
+
+def _require_unbegun(project: Project, known: TaskState) -> None:
+    """Raise RunnerError for a task that a run which goes on works on, or may come to by itself."""
+    if RunLock(project.root / BUILD).holder() is None:
+        return
+    id_ = display(known.id)
+    if known.open_attempt or known.status is Status.IN_PROGRESS:
+        raise RunnerError(
+            f"{id_} is being worked on; nothing was recorded",
+            hint=f"runner cancel {id_}, then runner retry {id_}; or wait until it has ended",
+            code=ExitCode.CONFLICT,
+        )
+    # What was BLOCKED and let go has no tries: that run has done with it.
+    if known.status is Status.PENDING and (known.tries or not known.last_attempt):
+        raise RunnerError(
+            f"{id_} is PENDING, and the run that goes on may come to it; nothing was recorded",
+            hint="what it is to know belongs into its section; or wait until the run has ended",
+            code=ExitCode.CONFLICT,
+        )
 
 
 _PATIENCE = 15.0
@@ -98,6 +120,11 @@ def cancel(project: Project, typed: str) -> TaskState:
     if ended.status is Status.PENDING and known.open_attempt is None:
         raise _not_in_hand(ended)
     return ended
+
+
+def goes_on(known: TaskState) -> bool:
+    """Whether a task that was to be cancelled is still in the run's hands."""
+    return known.open_attempt is not None or known.status is Status.IN_PROGRESS
 
 
 def _is_in_hand(known: TaskState) -> bool:

@@ -114,6 +114,9 @@ def _require_shut(opened: Any) -> None:
     )
 
 
+_GONE = "start it again, or run with --executor threads; what was done is kept"
+
+
 @dataclass(slots=True)
 class Seen:
     """A worker as it was last seen."""
@@ -216,7 +219,7 @@ class Cluster:
         if effects.monotonic() - self._answered > self.patience.scheduler:
             raise RunnerError(
                 f"the cluster's scheduler at {self.scheduler} does not answer any more",
-                hint="start it again, or run with --executor threads; what was done is kept",
+                hint=_GONE,
                 code=ExitCode.PERSON,
             )
 
@@ -288,7 +291,9 @@ class Cluster:
             )
         except Exception as error:
             raise RunnerError(
-                f"the cluster at {self.scheduler} takes no jobs: {error}", code=ExitCode.PERSON
+                f"the cluster at {self.scheduler} takes no jobs: {error}",
+                hint=_GONE,
+                code=ExitCode.PERSON,
             ) from error
         running = Running(future)
         future.add_done_callback(lambda _future: running.over.set())
