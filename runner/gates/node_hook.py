@@ -142,9 +142,7 @@ PRELOAD = r"""'use strict';
     const more = ['--reporter=json', `--outputFile.json=${file}`, ...lines(words)];
     if (!words.some((word) => word.startsWith('--reporter'))) {
       const named = [];
-      const config = /^vite(?:st)?\.config\.\w+$/;
-      for (const name of fs.readdirSync('.').filter((one) => config.test(one))) {
-        const text = fs.readFileSync(name, 'utf8');
+      for (const text of settings(rootOf(words))) {
         if (/\boutputFile\b/.test(text)) return;
         const said = /\breporters\s*:\s*(\[[^\][]*\]|['"][\w-]+['"])/.exec(text);
         if (!said && /\breporters\b/.test(text)) return;
@@ -153,6 +151,20 @@ PRELOAD = r"""'use strict';
       more.unshift(...(named.length ? named : ['default']).map((one) => `--reporter=${one}`));
     }
     process.argv.push(...more);
+  }
+
+  // The folder that vitest takes for the project: it names files from there.
+  function rootOf(words) {
+    const at = words.findIndex((word) => /^(?:--root|-r)(?:=|$)/.test(word));
+    const said = at < 0 ? '' : words[at].includes('=') ? words[at].split('=')[1] : words[at + 1];
+    return require('path').resolve(said || '.');
+  }
+
+  // What its settings say, of those that lie there.
+  function settings(root) {
+    const fs = require('fs'), path = require('path');
+    const names = fs.readdirSync(root).filter((one) => /^vite(?:st)?\.config\.\w+$/.test(one));
+    return names.map((one) => fs.readFileSync(path.join(root, one), 'utf8'));
   }
 
   // Lines by vitest itself, where it can; a goal of its own is not ours.
@@ -170,14 +182,20 @@ PRELOAD = r"""'use strict';
     const own = words.some((word) => word.startsWith('--coverage'));
     const goals = ['lines', 'functions', 'branches', 'statements'];
     const folder = path.join(env.RUNNER_COVER_LCOV, `vitest-${process.pid}`);
+    const root = rootOf(words);
+    // Where settings choose what is measured, nothing of other packages would be.
+    const chooses = /\bcoverage\s*:\s*\{[^{}]*\binclude\s*:/;
+    const chosen = settings(root).some((text) => chooses.test(text));
     process.on('exit', () => {
-      try { require('fs').writeFileSync(path.join(folder, 'root'), process.cwd()); }
+      try { require('fs').writeFileSync(path.join(folder, 'root'), root); }
       catch { /* there is no report */ }
     });
     return [
-      '--coverage.enabled=true', '--coverage.reporter=lcovonly',
+      // Other packages of the repository lie outside of this one's root.
+      '--coverage.enabled=true', '--coverage.allowExternal=true', '--coverage.reporter=lcovonly',
       `--coverage.reportsDirectory=${folder}`,
       ...(providers[0] === 'istanbul' ? ['--coverage.provider=istanbul'] : []),
+      ...(chosen ? ['--coverage.include=**'] : []),
       ...(own ? [] : goals.map((name) => `--coverage.thresholds.${name}=0`)),
     ];
   }

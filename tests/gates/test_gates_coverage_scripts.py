@@ -82,6 +82,43 @@ def test_what_vitest_ran_out_of_sight_is_not_measured(tmp_path, how):
     assert ("could not be measured" in finding.message) is (how == "apart")
 
 
+MEASURING = """\
+import "../../packages/api/vitest.config.mjs";
+import { mkdirSync, writeFileSync } from "node:fs";
+const said = (name) => process.argv.find((one) => one.startsWith(`--coverage.${name}=`)) ?? "";
+const folder = said("reportsDirectory").split("=")[1];
+const seen = said("allowExternal").endsWith("true") && (!%s || said("include").endsWith("**"));
+mkdirSync(folder, { recursive: true });
+const lines = [2, 3, 5, 8, 9].map((one) => `DA:${one},1\\n`).join("");
+if (seen) writeFileSync(`${folder}/lcov.info`, `SF:../core/math.mjs\\n${lines}end_of_record\\n`);
+"""
+"""Measures what lies outside of its root, and what settings choose, where it is told to."""
+CHOOSING = "export default { test: { coverage: { provider: 'v8', include: ['src/**'] } } };\n"
+
+
+@node
+@pytest.mark.parametrize("settings", ["export default {};\n", CHOOSING], ids=["plain", "chosen"])
+@pytest.mark.parametrize("root", ["", "--root packages/api", "-r=packages/api"])
+def test_vitest_measures_other_packages_of_the_repository(tmp_path, settings, root):
+    yard = Yard(tmp_path, "none").write("packages/core/math.mjs", MATH)
+    chosen = "true" if settings == CHOOSING else "false"
+    kept = {
+        "packages/api/vitest.config.mjs": settings,
+        "packages/api/package.json": '{"name": "api"}\n',
+        "node_modules/vitest/vitest.mjs": MEASURING % chosen,
+        "node_modules/@vitest/coverage-v8/package.json": '{"main": "index.js"}\n',
+        "node_modules/@vitest/coverage-v8/index.js": "",
+    }
+    for path, text in kept.items():
+        yard.write(path, text, before=text)
+    (tmp_path / "report.cjs").write_text(PRELOAD)
+    hooked = f'NODE_OPTIONS="--require {tmp_path}/report.cjs" RUNNER_REPORT_OUT={tmp_path}'
+    vitest = f"{hooked} node {{}}node_modules/vitest/vitest.mjs run"
+    inside = f"cd packages/api && {vitest.format('../../')}"
+    found = yard.proved(f"{vitest.format('')} {root}" if root else inside)
+    assert found.coverage == (100.0, 5, 70, 100.0)
+
+
 @node
 def test_a_script_that_nothing_loaded_is_at_nought(tmp_path):
     yard = Yard(tmp_path)
