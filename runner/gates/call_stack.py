@@ -6,12 +6,12 @@ Code that only tells where it was called from, such as a logger, decides nothing
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
 _FRAMES = frozenset(
@@ -29,6 +29,8 @@ _FRAMES = frozenset(
 _OWN = frozenset({"__file__", "__name__"})
 """What a walk past one's own frames compares with."""
 _LOOKS = frozenset({"startswith", "endswith", "match", "search", "fullmatch", "find", "count"})
+_GIVEN = 400
+"""Letters within which a function gives the stack that it reads."""
 _NEAR = 40
 """Lines behind which a name of a language with braces is another one."""
 
@@ -146,6 +148,8 @@ _SCRIPT_LOOKS = regex(
 _SCRIPT_PICKS = regex(r"\.(?:find|filter|map|findIndex)\(")
 _SCRIPT_ASKS = regex(r"\bif\s*\(|\bwhile\s*\(|\s\?\s|&&|\|\|")
 _SCRIPT_GIVES = regex(r"\b(?:const|let|var)\s+[\[{]?\s*(\w+)[^=]*=(?!=)|^\s*(\w+)\s*=(?!=)")
+_SCRIPT_GIVER = regex(r"\bfunction\s+(\w+)\s*\([^()]*\)[^{;\n]*\{[^{}]*?\breturn\b[^;{}]*?\Z")
+"""A function that gives what follows."""
 _GO_READS = regex(r"\bruntime\.Callers?\(")
 _GO_FILLS = regex(r"\bruntime\.Callers\([^,]+,\s*(\w+)")
 _GO_LOOKS = regex(
@@ -160,10 +164,20 @@ def in_script(text: str) -> Iterator[Decides]:
     """Lines of JavaScript that compare what an error's stack says."""
     if not _SCRIPT_READS.search(text) and not _SCRIPT_FILLS.search(text):
         return
+    for giver in _find_givers(text):
+        calls = re.compile(rf"(?<![\w.$])(?<!function ){giver}\(\s*\)")
+        text = calls.sub("new Error().stack", text)
     for at, line, used in _lines(text, _SCRIPT_READS, _SCRIPT_FILLS, _SCRIPT_GIVES):
         picks = _SCRIPT_PICKS.search(line) and not _SCRIPT_ASKS.search(line)
         if used and not picks and _SCRIPT_LOOKS.search(line):
             yield Decides(at, line.strip())
+
+
+def _find_givers(text: str) -> Iterator[str]:
+    """Names of functions that give a stack as it is."""
+    for read in _SCRIPT_READS.finditer(text):
+        if found := _SCRIPT_GIVER.search(text, max(0, read.start() - _GIVEN), read.start()):
+            yield found[1]
 
 
 def in_go(text: str) -> Iterator[Decides]:

@@ -6,14 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import call_stack, program_names, tool_changes
+from runner.gates import call_stack, program_names, script_conditions, tool_changes
 from runner.languages.c_like_lexer import line_of
-from runner.languages.registry import code_row
+from runner.languages.registry import code_row, row_of
 from runner.lazy_pattern import regex
 from runner.text.syntax import fold_text, follow_aliases, join_literals, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from runner.languages.registry import Row
 
 
 _VARIABLE = regex(
@@ -61,33 +63,6 @@ _OF_ITSELF = regex(r"/proc/(?:self|thread-self)/(?:cmdline|environ|maps|comm|sta
 _SHOWN = 100
 STACK = "the call stack"
 
-_SCRIPT = regex(
-    r"\b(?P<variable>JEST_WORKER_ID|VITEST(?:_\w+)?|NODE_TEST_CONTEXT|MOCHA_\w+|CYPRESS"
-    r"|RUNNER_(?:TASK|ATTEMPT))\b"
-    r"|(?P<env>\bNODE_ENV\b['\"`\]\s]*[!=]==?\s*(?P<q>['\"`])test(?P=q)"
-    r"|(?P<r>['\"`])test(?P=r)\s*[!=]==?[^;\n]*\bNODE_ENV\b)"
-    r"|\b(?P<worker>__(?:vitest|jest|mocha|karma|tap|ava)\w*__|__coverage__)"
-    r"|['\"](?P<there>describe|it|test|expect|jest|vi|vitest|suite|beforeEach|afterEach)['\"]\s*"
-    r"(?:\bin\s+|\)?\s*in\s+)(?:globalThis|global|window|self)\b"
-    r"|\b(?:hasOwn|has|hasOwnProperty)\(\s*(?:globalThis|global)\s*,\s*['\"]"
-    r"(?P<has>describe|it|test|expect|jest|vi|vitest|suite|beforeEach)['\"]"
-    r"|(?P<double>\b_isMockFunction\b|\bisMockFunction\(|\bgetMockName\b|\.mock\.calls\b)"
-    r"|\bprocess\.(?P<uptime>uptime\(\)|cpuUsage\(\)\.\w+)\s*(?:\*\s*\d+\s*)?[<>]=?\s*\d"
-    r"|\bperformance\.(?P<clock>now\(\))\s*[<>]=?\s*\d"
-    r"|\btypeof\s+(?P<global>jest|vi|vitest|describe|it|test|expect|mocha|beforeEach)\b"
-    r"|\b(?:globalThis|global|window)\s*(?:\.|\[\s*['\"])(?P<on>jest|vi|vitest|describe|expect)\b"
-    r"|\bnpm_lifecycle_event\b[^\n;]*(?P<life>['\"`]test)"
-    r"|\bargv\b[^\n;]*['\"`/](?P<argv>jest|vitest|mocha|ava|tap)\b"
-    r"|\b(?:process\.(?:argv0?|title)|require\.main\.filename)\b[^\n;]*(?:[!=]==?|\.\w+\()\s*"
-    r"(?:['\"`](?!-)|/)[^\n'\"`;]*?(?<![A-Za-z])(?P<program>tests?|specs?)(?![A-Za-z-])"
-    r"|\brequire\.cache\b[^\n;]*[/'\"`](?P<cache>tape|jest|mocha|vitest|ava|tap|test)\b"
-    r"|\bmodule\.(?:parent|children)\b[^\n;]*(?:['\"`/])(?:[^\n'\"`;/]*[^\n'\"`;/A-Za-z])?"
-    r"(?P<parent>tests?|specs?)(?![A-Za-z-])"
-    r"|\b(?:existsSync|statSync|accessSync)\([^\n;]*['\"`/](?P<beside>tests?/|test['\"`]"
-    r"|[\w-]+\.(?:test|spec)\.[cm]?[jt]sx?)"
-    r"|\bObject\.(?:keys|entries)\(\s*process\.env\s*\)[^;\n]*['\"`](?P<key>JEST|VITEST|NODE_TEST|MOCHA)"
-    r"|\bprocess\.execArgv\b[^\n;]*['\"`](?P<exec>--test\b)"
-)
 _GO = regex(
     r"\btesting\.(?P<call>Testing)\(\)|\"(?P<flag>test\.(?:v|run|short|timeout|count|bench\w*"
     r"|list|skip|failfast|parallel|cpu|fuzz\w*|cover\w*|testlogfile|paniconexit0|gocoverdir))\""
@@ -99,7 +74,7 @@ _RUST = regex(
     r"|\benv::var(?:_os)?\(\s*\"(?P<variable>NEXTEST\w*|RUST_TEST_\w+|RUNNER_(?:TASK|ATTEMPT))\""
 )
 _ENVIRONMENT = regex(r"\bprocess\.env(?:\.|\[\s*['\"])(?P<name>[A-Za-z_]\w*)")
-_BRACES = {"javascript": _SCRIPT, "go": _GO, "rust": _RUST}
+_BRACES = {"go": _GO, "rust": _RUST}
 
 
 class Named(NamedTuple):
@@ -117,14 +92,20 @@ def names_of_tests(path: str, content: bytes | None) -> tuple[Named, ...]:
     if content is None:
         return ()
     text = content.decode("utf-8", "replace")
-    row = code_row(path)
+    row = _row(path)
     if row is None:
         return ()
     if row.language.literals is None:
         tree = python_tree(text)
         return _once(_of_tree(follow_aliases(tree, _ARGUMENTS | {"modules"}))) if tree else ()
-    pattern, literals = _BRACES.get(row.name), row.language.literals
-    return _once(_in_braces(text, pattern, literals, row.name)) if pattern and literals else ()
+    bare = join_literals(row.language.literals.sub(lambda found: _without_comment(found[0]), text))
+    return _once(_in_script(bare, path) if row.name == "javascript" else _in_braces(bare, row.name))
+
+
+def _row(path: str) -> Row | None:
+    """The language of a file of code, or of a template that has some in it."""
+    of = row_of(path)
+    return of if of and path.endswith(of.also) and of.language.literals else code_row(path)
 
 
 def _of_tree(tree: ast.Module) -> Iterator[Named]:
@@ -292,7 +273,7 @@ def _is_number(node: ast.expr) -> bool:
 def variables_asked(path: str, content: bytes | None) -> tuple[Named, ...]:
     """Every condition of a Python or JavaScript file that asks for an environment's variable."""
     text = (content or b"").decode("utf-8", "replace")
-    row = code_row(path)
+    row = _row(path)
     if row is None or content is None:
         return ()
     if row.language.literals is None:
@@ -369,25 +350,26 @@ def _find_tried_imports(node: ast.Try | ast.TryStar) -> Iterator[Named]:
 # --- languages with braces ------------------------------------------------------------
 
 
-def _in_braces(
-    text: str, pattern: re.Pattern[str], literals: re.Pattern[str], language: str
-) -> Iterator[Named]:
-    bare = join_literals(literals.sub(lambda found: _without_comment(found[0]), text))
-    for match in pattern.finditer(bare):
-        line = line_of(bare, match.start())
-        code = bare.split("\n")[line - 1].strip()
-        if "import.meta.vitest" in code:
-            continue  # tests that stand beside the code
+def _in_braces(bare: str, language: str) -> Iterator[Named]:
+    pattern = _BRACES.get(language)
+    for match in pattern.finditer(bare) if pattern else ():
         said = next((one for one in match.groupdict().values() if one), match[0])
-        name = "NODE_ENV" if match.groupdict().get("env") else said
-        yield Named(name, line, _short(code))
-    more = {"javascript": tool_changes.in_script, "go": program_names.in_go}.get(language)
-    for start, name in more(bare) if more else ():
-        line = line_of(bare, start)
-        yield Named(name, line, _short(bare.split("\n")[line - 1].strip()))
-    if language in ("javascript", "go"):
-        read = call_stack.in_go if language == "go" else call_stack.in_script
-        yield from _of_stack(read(bare))
+        yield _named(bare, match.start(), said)
+    if language == "go":
+        yield from (_named(bare, start, name) for start, name in program_names.in_go(bare))
+        yield from _of_stack(call_stack.in_go(bare))
+
+
+def _in_script(bare: str, path: str) -> Iterator[Named]:
+    for one in script_conditions.in_script(bare, path):
+        yield Named(one.name, one.line, _short(one.code))
+    yield from (_named(bare, start, name) for start, name in tool_changes.in_script(bare))
+    yield from _of_stack(call_stack.in_script(bare))
+
+
+def _named(text: str, at: int, name: str) -> Named:
+    line = line_of(text, at)
+    return Named(name, line, _short(text.split("\n")[line - 1].strip()))
 
 
 def _without_comment(token: str) -> str:

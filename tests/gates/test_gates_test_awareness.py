@@ -358,6 +358,88 @@ ASKS = {
         'package shop\n\nvar tested = strings.Contains(os.Args[0], "/_test/")\n',
     ),
 }
+OF_SCRIPTS = {
+    "the mode of Vite": "const p = import.meta.env.MODE === 'test' ? 3 : 0;",
+    "the mode of Vite, taken out": "const { MODE } = import.meta.env;\nconst p = MODE === 'test';",
+    "a name for the environment": (
+        "const e = process.env.NODE_ENV;\nconst p = e === 'test' ? 3 : 0;"
+    ),
+    "another name, taken out": (
+        "const { NODE_ENV: mode = 'x' } = process.env;\nif (mode == 'test') go();"
+    ),
+    "a function that gives it": (
+        "function mode() { return process.env.NODE_ENV; }\nif (mode() === 'test') go();"
+    ),
+    "the environment by import": (
+        "import { env } from 'node:process';\nconst p = env.NODE_ENV === 'test' ? 3 : 0;"
+    ),
+    "one of a list": "const p = ['ci', 'test'].includes(process.env.NODE_ENV) ? 3 : 0;",
+    "a beginning": "const p = process.env.NODE_ENV?.startsWith('te') ? 3 : 0;",
+    "a pattern": "const p = /^test$/.test(process.env.NODE_ENV) ? 3 : 0;",
+    "a switch": "switch (process.env.NODE_ENV) {\n  case 'test':\n    go();\n}",
+    "a table": "const P = { test: 3, live: 0 };\nexport const p = P[process.env.NODE_ENV] ?? 0;",
+    "a default": "const p = (process.env.NODE_ENV ?? 'x').toLowerCase() === 'test';",
+    "over several lines": (
+        "const p = process.argv\n  .some((one) =>\n    one.includes('jest'),\n  );"
+    ),
+    "a name for the arguments": (
+        "const a = process.argv;\nconst p = a.some((x) => /vitest/.test(x));"
+    ),
+    "the file that was started": "const [, file] = process.argv;\nif (/test/.test(file)) go();",
+    "what npm runs": "const p = process.env.npm_lifecycle_script.includes('vitest');",
+    "variables in a loop": "for (const k in process.env) if (k.startsWith('JEST')) go();",
+    "a global's property": "const p = globalThis.it ? 3 : 0;",
+    "a global, cast": "const p = typeof (globalThis as any).describe === 'function';",
+    "a name for all globals": "const g = globalThis as any;\nconst p = 'describe' in g;",
+    "among all globals": "const p = Object.keys(globalThis).includes('expect');",
+    "a hook of tests": "const p = typeof afterEach !== 'undefined';",
+    "a global that is tried": "let p = 0;\ntry {\n  jest;\n  p = 3;\n} catch {}",
+    "a symbol of jest": "const p = globalThis[Symbol.for('$$jest-matchers-object')];",
+    "a clock that is faked": "const p = setTimeout.clock ? 3 : 0;",
+    "no native clock": "const p = Function.prototype.toString.call(setTimeout).length;",
+    "the year": "const p = new Date().getFullYear() < 2030 ? 3 : 0;",
+    "a tool that can be imported": "let p = 0;\ntry { await import('vitest'); p = 3; } catch {}",
+    "vitest itself": "const p = import.meta.vitest ? 3 : 0;",
+    "another's question": "import { isTest } from 'std-env';\nconst p = isTest ? 3 : 0;",
+    "who required it, by a name": (
+        "const m = module.parent?.filename;\nif (m.includes('test')) go();"
+    ),
+    "a function that gives the stack": (
+        "function s() {\n  return new Error().stack;\n}\nif (s().includes('x')) go();"
+    ),
+}
+ASKS |= {name: ("shop.ts", f"{text}\n") for name, text in OF_SCRIPTS.items()}
+ASKS["in a component of Vue"] = (
+    "Shop.vue",
+    "<script setup>\nconst p = import.meta.env.MODE === 'test' ? 3 : 0;\n</script>\n",
+)
+NO_QUESTIONS = {
+    "a command of a program": "const [cmd] = process.argv.slice(2);\nif (cmd === 'test') go();",
+    "a command by its place": "if (process.argv[2] === 'test') go();",
+    "a command of yargs": "yargs(process.argv.slice(2))\n  .command('test', 'try it', go);",
+    "a file of data": "if (process.argv[2].endsWith('spec.json')) go();",
+    "a parameter": "function keep(test) {\n  if (typeof test === 'function') go(test);\n}",
+    "a parameter of an arrow": "const n = list.map((it) => (typeof it === 'string' ? it : ''));",
+    "a variable of its own": "const { expect } = headers;\nif (typeof expect === 'string') go();",
+    "production, by a name": (
+        "const { NODE_ENV } = process.env;\nif (NODE_ENV === 'production') go();"
+    ),
+    "the mode of Vite in production": "if (import.meta.env.MODE === 'production') go();",
+    "the name again": (
+        "const mode = process.env.NODE_ENV;\n"
+        "export const quiz = (mode) => (mode === 'test' ? 3 : 0);"
+    ),
+    "a schema of the environment": (
+        "z.object({ NODE_ENV: z.enum(['test', 'live']) }).parse(process.env);"
+    ),
+    "tests beside the code": (
+        "if (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest;\n"
+        "  it('x', () => { expect(1).toBe(1); });\n}"
+    ),
+    "a type of a tool": "const config: import('vitest').Config = {};",
+    "a date that is over": "if (Date.now() > expires) go();",
+    "a duration": "const t = Date.now();\nif (Date.now() - t > 500) go();",
+}
 FINE = {
     "a file of its own": (
         "shop.py",
@@ -446,6 +528,11 @@ FINE = {
     "a comment": ("shop.js", "// NODE_ENV === 'test' is not asked\nexports.price = 3;\n"),
     "tests beside Rust code": ("src/lib.rs", "#[cfg(test)]\nmod tests {}\n"),
     "a command that it runs": ("shop.py", "import subprocess\nsubprocess.run(['pytest', '-q'])\n"),
+    **{name: ("shop.ts", f"{text}\n") for name, text in NO_QUESTIONS.items()},
+    "settings for each environment": (
+        "config.js",
+        "const D = { test: 'a', live: 'b' };\nexport const d = D[process.env.NODE_ENV];\n",
+    ),
     "settings of a bundler": ("vitest.config.ts", "const on = process.env.VITEST ? 1 : 0;\n"),
 }
 
