@@ -6,16 +6,20 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import call_stack, program_names, script_conditions, tool_changes
+from runner.gates import call_stack, program_names, tool_changes
 from runner.languages.c_like_lexer import line_of
 from runner.languages.registry import code_row, row_of
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.syntax import fold_text, follow_aliases, join_literals, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from runner.gates import script_conditions
     from runner.languages.registry import Row
+else:
+    script_conditions = lazy_module("runner.gates.script_conditions")
 
 
 _VARIABLE = regex(
