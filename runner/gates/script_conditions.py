@@ -93,20 +93,13 @@ class Asked(NamedTuple):
 
     name: str
     line: int
-    code: str
 
 
 def in_script(bare: str, path: str) -> Iterator[Asked]:
     """Every place of JavaScript or TypeScript, comments taken out, that asks how it is run."""
     text = follow_names(bare)
     for at, name in (*_named(text), *_by_mode(text, path), *_tests_in_source(text)):
-        line = text[text.rfind("\n", 0, at) + 1 : _end_of(text, at)]
-        yield Asked(name, line_in(text, at), line.strip())
-
-
-def _end_of(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return end if end >= 0 else len(text)
+        yield Asked(name, line_in(text, at))
 
 
 def _named(text: str) -> Iterator[tuple[int, str]]:

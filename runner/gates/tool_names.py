@@ -365,8 +365,9 @@ def _in_braces(bare: str, language: str) -> Iterator[Named]:
 
 
 def _in_script(bare: str, path: str) -> Iterator[Named]:
+    lines = bare.split("\n")
     for one in script_conditions.in_script(bare, path):
-        yield Named(one.name, one.line, _short(one.code))
+        yield Named(one.name, one.line, _short(lines[one.line - 1].strip()))
     yield from (_named(bare, start, name) for start, name in tool_changes.in_script(bare))
     yield from _of_stack(call_stack.in_script(bare))
 

@@ -562,6 +562,13 @@ def test_code_that_asks_is_a_question_for_a_person(tmp_path, path, text):
     assert findings[0].message.startswith("product code that knows it is tested: `")
 
 
+def test_a_condition_is_shown_as_it_is_written(tmp_path):
+    text = "const { NODE_ENV: mode } = process.env;\nif (mode === 'test') go();\n"
+    (finding,) = said(tmp_path, "shop.ts", text)
+    assert "`if (mode === 'test') go();` asks for NODE_ENV" in finding.message
+    assert finding.line == 2
+
+
 @pytest.mark.parametrize(("path", "text"), FINE.values(), ids=FINE)
 def test_code_that_does_not_ask_is_left_alone(tmp_path, path, text):
     assert said(tmp_path, path, text) == ()
