@@ -79,6 +79,8 @@ _SCRIPT = regex(
     rf"|\btoString\.call\(\s*(?P<native>{_REPLACED})\s*\)"
     rf"|\b(?P<faked>{_REPLACED}\.(?:clock|isFake\w*|mock|toString\(\))(?!\s*=[^=]))"
 )
+_BARE = ("common", "global", "tried")
+"""Globals by their name alone, which a file may have given to something of its own."""
 _SWITCH = regex(rf"\bswitch\s*\(\s*{_MODE}[^\n{{]*\{{")
 _CASE = regex(r"\bcase\s+(['\"`])test\1\s*:")
 _TABLE = regex(rf"\b(?P<table>[A-Za-z_$][\w$]*)\[\s*{_MODE}")
@@ -106,9 +108,8 @@ def _named(text: str) -> Iterator[tuple[int, str]]:
     for match in _SCRIPT.finditer(text):
         groups = match.groupdict()
         said = next((one for one in groups.values() if one), match[0])
-        if groups["common"] and is_bound(text, said, match.start()):
-            continue
-        if groups["global"] and is_bound(text, said, match.start()):
+        bare = next((one for one in _BARE if groups[one]), "")
+        if bare and is_bound(text, said, match.start(bare)):
             continue
         if groups["program"] and said.isalpha() and _OWN_ARGUMENT.match(match[0]):
             continue

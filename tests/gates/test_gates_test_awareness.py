@@ -420,6 +420,9 @@ NO_QUESTIONS = {
     "a file of data": "if (process.argv[2].endsWith('spec.json')) go();",
     "a parameter": "function keep(test) {\n  if (typeof test === 'function') go(test);\n}",
     "a parameter of an arrow": "const n = list.map((it) => (typeof it === 'string' ? it : ''));",
+    "a function that is tried": "function expect(c) {}\ntry {\n  expect(c);\n} catch {}",
+    "an import that is tried": "import { expect } from './a';\ntry {\n  expect(c);\n} catch {}",
+    "a variable that is tried": "try {\n  const vi = view();\n  vi.open();\n} catch {}",
     "a variable of its own": "const { expect } = headers;\nif (typeof expect === 'string') go();",
     "production, by a name": (
         "const { NODE_ENV } = process.env;\nif (NODE_ENV === 'production') go();"
