@@ -144,7 +144,7 @@ def keeping_sentences(sentences: Sequence[str]) -> list[str]:
     return [one for one in sentences if _KEPT.search(one)]
 
 
-def kept_names(head: Head, kept: Sequence[str]) -> tuple[str, ...]:
+def names_to_keep(head: Head, kept: Sequence[str]) -> tuple[str, ...]:
     """The parameters that the plan keeps as they are: those that it names, else all."""
     if not kept:
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates import example_texts, named_errors, plain_examples
+from runner.gates import example_texts, named_errors, plain_examples, run_examples
 from runner.gates.mutation import written_again
 from runner.gates.silent_assertions import lines_run
 from runner.gates.test_awareness import find_tests
@@ -28,8 +28,6 @@ _CALL = regex(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
 _COUNTING = frozenset({"range", "enumerate", "forEach", "entries", "map", "each", "for"})
 """Words of loops, which may give a number that stands nowhere."""
 _SMALL = regex(r"\d{1,2}")
-_RUN = (".py", ".js", ".mjs", ".cjs")
-"""Ends of files whose functions are called for the examples (`run_examples`)."""
 _SHOWN = 80
 _Said = tuple[str, int, str, str]
 
@@ -83,7 +81,7 @@ def _answered(task: Task, places: Mapping[str, tuple[str, int]]) -> Iterator[_Ex
     """Examples of a call and what it gives, of a language whose code is not run for them."""
     for one in example_texts.examples_of(task):
         path = places[one.name][0] if one.name in places else ""
-        if path and not one.raises and not path.endswith(_RUN):
+        if path and not one.raises and not run_examples.is_called(path):
             shown = f"{one.call}` is `{one.wanted}"
             values = _constants(one.call) | _constants(
                 one.wanted if not one.text else f"{one.wanted!r}"

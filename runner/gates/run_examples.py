@@ -90,6 +90,11 @@ def _written(bench: GateContext, language: str) -> Iterator[tuple[Change, str]]:
             yield one, content.decode("utf-8", "replace")
 
 
+def is_called(path: str) -> bool:
+    """Whether functions of a file are called for the examples."""
+    return is_written_in(path, "python") or path.endswith(_ENDINGS)
+
+
 def _is_alone(code: str) -> bool:
     """Whether nothing of what it does hangs on a clock, a machine, or earlier calls."""
     return not (_OUTSIDE.search(code) or _KEPT.search(code))

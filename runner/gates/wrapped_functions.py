@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.argument_changes import keeping, keeping_sentences, kept_names
+from runner.gates.argument_changes import keeping, keeping_sentences, names_to_keep
 from runner.gates.coverage.lines import own_lines
 from runner.gates.function_heads import heads
 from runner.gates.mutation.mutants import is_left_out
@@ -99,7 +99,7 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
             yield _finding(check, place, severity, message)
         if not head.gives:
             continue
-        names = kept_names(head, kept)
+        names = names_to_keep(head, kept)
         if names and not laboratory.is_over:
             mutant = keeping(place.path, place.content, head, names, place.line)
             if mutant and laboratory.run(mutant) is Ends.NOTICED:

@@ -84,6 +84,7 @@ class AlwaysPasses:
         self._ledger = ledger
         self.retries = SimpleNamespace(backoff=Backoff())
         self.desk = ReviewQueue(None, None, None)
+        self.questions = SimpleNamespace(ask=None)
 
     def next_again(self):
         return None
