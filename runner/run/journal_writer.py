@@ -76,11 +76,22 @@ class JournalWriter:
         self._owed = False  # whether something durable was noted and is not yet
         self.others = state.seq
         """Events that are not of this writer: one that is told of more was not alone."""
+        self._before = state.seq
 
     @property
     def run(self) -> str:
         """Id of the run that writes."""
         return self._journal.run
+
+    @property
+    def was_alone(self) -> bool:
+        """Whether nobody else wrote beside it, as far as its own records tell."""
+        return self.others == self._before
+
+    def take_in(self, state: RunState) -> None:
+        """Go on from what the whole journal says, with all that others wrote meanwhile."""
+        self.others += state.seq - self.state.seq
+        self.state, self._before = state, self.others
 
     def listen(self, listener: Listener) -> None:
         """Have `listener` told of every event after it was folded: console, checkpoint, reports."""

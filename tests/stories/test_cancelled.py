@@ -91,6 +91,27 @@ def test_a_cancelled_task_begins_anew_once_it_is_approved(workplace, running):
     assert workplace.statuses["TASK-001"] == "DONE"
 
 
+def test_what_is_answered_while_a_run_goes_on_stands_in_the_plan_at_its_end(workplace, running):
+    process, mark = running
+    assert workplace.runner("cancel", "TASK-001").code == 0
+    assert workplace.runner("approve", "TASK-001").code == 0
+    (mark / "go").touch()
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 3, (out, err)
+    assert workplace.statuses == {
+        "TASK-001": "PENDING",
+        "TASK-002": "DONE",
+        "TASK-003": "DONE",
+    }
+    assert "3 tasks: 2 DONE, 1 PENDING" in out
+    shown = workplace.runner("status").out
+    assert "TASK-001  PENDING" in shown
+    checkpoint = (workplace.root / "artifacts/build/CHECKPOINT.md").read_text()
+    assert "PENDING: 1\nBLOCKED: 0\n" in checkpoint
+    record = workplace.git("show", "HEAD:TASK-GRAPH.md")
+    assert "BLOCKED" not in record
+
+
 def test_what_is_not_in_hand_cannot_be_cancelled(workplace, running):
     assert running[0].poll() is None
     said = workplace.runner("cancel", "TASK-003")

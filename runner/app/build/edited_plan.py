@@ -194,6 +194,21 @@ def tell_of_older(
     )
 
 
+def take_in_answers(session: Session, board: StatusWriter) -> None:
+    """Have the plan say what people answered in other terminals while the run went on."""
+    if session.ledger.was_alone:
+        return
+    before = session.ledger.state
+    session.ledger.take_in(session.project.state())
+    session.checkpoint.know(session.by_id, session.ledger.state)
+    for task in session.project.outline().tasks:
+        known, then = session.ledger.state.task(task.id), before.task(task.id)
+        if (known.status, known.note) != (then.status, then.note):
+            board.say(task.id, known.status, format_note(known, task.note))
+    if board.due(now=True):
+        board.publish(session.ledger.note, head=session.head().commit or "")
+
+
 def restore(session: Session, board: StatusWriter) -> None:
     """Write the statuses again that an older text took back while a run went on."""
     project, state = session.project, session.ledger.state

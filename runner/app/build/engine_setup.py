@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.edited_plan import answer_edits, restore, tell_of_older
+from runner.app.build.edited_plan import answer_edits, restore, take_in_answers, tell_of_older
 from runner.app.build.outlook import Outlook
 from runner.app.build.publish_end import prove_at_end, publish
 from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
@@ -159,10 +159,10 @@ class _Building:
 
     def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> ExitCode:
         if self._at_home():
+            take_in_answers(self.session, self.board)
             restore(self.session, self.board)
-        plan_path = self.session.project.plan_path
         said = partial(statuses_of, self.reading.plan.tasks, self.session.ledger)
-        document = PlanDocument(plan_path, said, self.board.edit)
+        document = PlanDocument(self.session.project.plan_path, said, self.board.edit)
         push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
         return self.session.close_books(document, ids, code, push)
 
