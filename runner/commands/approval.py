@@ -118,7 +118,7 @@ def _answer_tasks(
             return _approve(project, answer_types.Approve(named, given.all, given.reuse))
         case "reject":
             answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
-            print("next: runner")
+            _say_next(project)
         case "retry":
             return _retry(project, attempts.retry(project, named, given.reason), environ)
         case _:
@@ -133,8 +133,14 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
     if not came.answered:
         print("nothing waits for you")
     elif came.is_next_run:
-        print("next: runner")
+        _say_next(project)
     return ExitCode.OK
+
+
+def _say_next(project: Project) -> None:
+    """What builds what was answered: another run would be refused while one goes on."""
+    lives = RunLock(project.root / BUILD).holder() is not None
+    print("next: runner" + (", once the run that goes on has ended" if lives else ""))
 
 
 def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:

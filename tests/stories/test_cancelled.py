@@ -94,7 +94,9 @@ def test_a_cancelled_task_begins_anew_once_it_is_approved(workplace, running):
 def test_what_is_answered_while_a_run_goes_on_stands_in_the_plan_at_its_end(workplace, running):
     process, mark = running
     assert workplace.runner("cancel", "TASK-001").code == 0
-    assert workplace.runner("approve", "TASK-001").code == 0
+    said = workplace.runner("approve", "TASK-001")
+    assert said.code == 0
+    assert said.out.endswith("next: runner, once the run that goes on has ended\n")
     (mark / "go").touch()
     out, err = process.communicate(timeout=120)
     assert process.returncode == 3, (out, err)
