@@ -74,6 +74,8 @@ _SCRIPT = (
 )
 _GO = """
 
+var runnerOwn = runnerRegexp.MustCompile("(?i)cache|lock|mutex|memo|once")
+
 func runnerKept(given ...interface{}) func() {
 	before := runnerShape(given)
 	return func() {
@@ -115,6 +117,9 @@ func runnerPlain(v runnerReflect.Value, deep int, left *int) string {
 		runnerSort.Strings(parts)
 	case runnerReflect.Struct:
 		for n := 0; n < v.NumField(); n++ {
+			if runnerOwn.MatchString(v.Type().Field(n).Name) {
+				continue
+			}
 			parts = append(parts, runnerPlain(v.Field(n), deep-1, left))
 		}
 	case runnerReflect.Func, runnerReflect.Chan, runnerReflect.UnsafePointer:
@@ -125,7 +130,10 @@ func runnerPlain(v runnerReflect.Value, deep int, left *int) string {
 	return runnerFmt.Sprintf("%q", parts)
 }
 """
-_GO_IMPORTS = '; import runnerReflect "reflect"; import runnerSort "sort"; import runnerFmt "fmt"'
+_GO_IMPORTS = (
+    '; import runnerReflect "reflect"; import runnerSort "sort"'
+    '; import runnerFmt "fmt"; import runnerRegexp "regexp"'
+)
 _PACKAGE = regex(r"^package[ \t]+\w+", re.MULTILINE)
 _MOVES = regex(
     r"\A(?:\.\.\.)?(?:func\b|chan\b|<-|\*?(?:io|context|testing|sync|bufio|http|net|rand|iter)\."

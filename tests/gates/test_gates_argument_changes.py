@@ -89,6 +89,14 @@ type Bag struct {
 	sync.Mutex
 	counts map[string]int
 	next   *Bag
+	sumMemo map[string]int
+}
+
+func Sum(of *Bag) int {
+	if of.sumMemo == nil {
+		of.sumMemo = map[string]int{"x": of.counts["x"]}
+	}
+	return of.sumMemo["x"]
 }
 
 func Sorted[T any, B interface{ ~[]T }](given B, less func(a, b T) bool) (B, error) {
@@ -121,6 +129,7 @@ func main() {
 }
 """
 SORTS = "fmt.Println(Sorted([]int{2, 1}, less))"
+KEEPS = "fmt.Println(Sum(bag()), less(1, 2))"
 IS = "fmt.Println(Sorted([]int{1, 2}, less))"
 TAKES = 'fmt.Println(Count(bag(), other, "y"), less(1, 2))'
 
@@ -134,6 +143,7 @@ TAKES = 'fmt.Println(Count(bag(), other, "y"), less(1, 2))'
         ("Count", ("a", "b", "more"), TAKES, True),
         ("Count", ("a", "more"), TAKES, False),
         ("Count", ("a", "b", "more"), IS, False),
+        ("Sum", ("of",), KEEPS, False),
         ("Read", ("from", "n"), IS, None),
         ("Read", ("from",), IS, None),
     ],
