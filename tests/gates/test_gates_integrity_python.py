@@ -1,5 +1,6 @@
 """Frozen tests of Python: what a change takes away from them, and what it leaves alone."""
 
+import time
 from textwrap import dedent
 
 import pytest
@@ -236,6 +237,9 @@ def test_unittest_is_read_as_well(old, new):
     assert grave(UNITTEST, edited((old, new), base=UNITTEST))
 
 
+RUNS_NOTHING = "go()  # a coroutine that nobody waits for"
+
+
 # --- new tests ------------------------------------------------------------------------
 
 
@@ -244,6 +248,11 @@ def test_unittest_is_read_as_well(old, new):
     [
         ("f()", "test_new asserts nothing"),
         ("pass", "test_new asserts nothing"),
+        (f"async def go():\n        assert f()\n    {RUNS_NOTHING}", "test_new asserts nothing"),
+        (
+            "def go():\n        assert f()\n    Thread(target=go).start()",
+            "test_new asserts nothing",
+        ),
         ("assert True", "test_new can never fail: `assert True`: it is always true"),
         ("assert 1 == 1", "test_new can never fail: `assert 1 == 1`: it is always true"),
         ("x = f()\n    assert x == x", "test_new can never fail: `assert x == x`: it is always"),
@@ -271,6 +280,14 @@ def test_a_new_test_that_can_never_fail_is_refused(body, message):
     [
         "assert f() == 1",
         "with pytest.raises(ValueError):\n        f()",
+        "async def go():\n        assert await f() == 1\n    asyncio.run(go())",
+        "async def go():\n        with pytest.raises(E):\n            f()\n    loop.run(go())",
+        "async def go(n):\n        assert await f() == n\n    anyio.run(go, 1)",
+        (
+            "async def go():\n        assert await f() == 1\n    async def both():\n"
+            "        await asyncio.gather(go(), go())\n    loop.run_until_complete(both())"
+        ),
+        "def go():\n        assert f() == 1\n    go()",
         "mock.assert_called_once()",
         "check_it(f())",
         "np.testing.assert_allclose(f(), 1)",
@@ -382,3 +399,11 @@ def test_of_two_functions_of_a_name_the_one_that_is_tried_counts():
 def test_a_skip_of_a_file_where_an_import_fails_is_a_mark_of_it():
     skip = "try:\n    import x\nexcept ImportError:\n    pytest.skip('', allow_module_level=True)\n"
     assert "was added to the file" in grave(BASE, skip + BASE)[0]
+
+
+def test_functions_inside_that_call_each_other_take_no_time():
+    inner = "".join(f"    def f{n}():\n        f{n + 1}()\n" for n in range(400))
+    began = time.process_time()
+    found = said("", f"def test_new():\n{inner}    f0()\n")
+    assert [one.message for one in found] == ["test_new asserts nothing"]
+    assert time.process_time() - began < 20

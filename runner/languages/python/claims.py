@@ -17,7 +17,7 @@ from runner.languages.python.sides import (
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     Guards: TypeAlias = frozenset[str]
 
@@ -48,6 +48,8 @@ _METHODS = {
     "assertIsNone": base.EQUALS,
     "assertIsInstance": base.CONTAINS,
 }
+_RUNNERS = frozenset({"run", "run_until_complete"})
+"""Calls that wait for a coroutine, by the last word of their names."""
 _CATCHES = frozenset({"", "AssertionError", "Exception", "BaseException"})
 
 
@@ -68,12 +70,67 @@ def claims_of(function: Function, helpers: frozenset[str]) -> Iterator[Claim]:
 
 def _in_block(body: list[ast.stmt], helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
     """The assertions of a block; what ends the block early guards those after it."""
+    inside = _run_inside(body)
     for statement in body:
         yield from _in_statement(statement, helpers, guards)
+        function = inside.get(getattr(statement, "name", ""))
+        if function is not None and function is statement:
+            yield from _in_block(function.body, helpers, guards)
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
             guards |= {base.NEVER}
         elif isinstance(statement, ast.If) and _returns(statement.body):
             guards |= {base.NEVER if _constant(statement.test) else base.AFTER_RETURN}
+
+
+def _run_inside(body: list[ast.stmt]) -> dict[str, Function]:
+    """The functions of a block that its statements call and wait for, by one another, too."""
+    inside = {
+        one.name: one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    known: dict[str, Function] = {}
+    left = [body] if inside else []
+    while left:
+        new = {name: inside[name] for name in _called(left.pop(), inside) if name not in known}
+        known |= new
+        left += [one.body for one in new.values()]
+    return known
+
+
+def _called(body: list[ast.stmt], inside: Mapping[str, Function]) -> set[str]:
+    """Those of these functions that plain statements of a block call and wait for."""
+    found: set[str] = set()
+    for statement in body:
+        match statement:
+            case (
+                ast.Expr(value)
+                | ast.Assign(value=value)
+                | ast.Assert(test=value)
+                | ast.Return(value=ast.expr() as value)
+            ):
+                nodes = [*ast.walk(value)]
+                if not any(isinstance(node, ast.Lambda) for node in nodes):
+                    found.update(name for node in nodes for name in _waits_for(node, inside))
+        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            break
+    return found
+
+
+def _waits_for(node: ast.AST, inside: Mapping[str, Function]) -> Iterator[str]:
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if isinstance(inside.get(name), ast.FunctionDef):
+            yield name
+        case ast.Await(value=value):
+            yield from _coroutines(value, inside)
+        case ast.Call(func=called, args=given):
+            if name_of(called).rpartition(".")[2] in _RUNNERS:
+                for one in given:
+                    yield from _coroutines(one, inside)
+
+
+def _coroutines(value: ast.expr, inside: Mapping[str, Function]) -> Iterator[str]:
+    for one in ast.walk(value):
+        if isinstance(one, ast.Name) and isinstance(inside.get(one.id), ast.AsyncFunctionDef):
+            yield one.id
 
 
 def _returns(body: list[ast.stmt]) -> bool:
@@ -83,7 +140,7 @@ def _returns(body: list[ast.stmt]) -> bool:
 def _in_statement(statement: ast.stmt, helpers: frozenset[str], guards: Guards) -> Iterator[Claim]:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return  # a function inside claims nothing before it is called
+            return  # a function inside claims nothing unless it is called (`_run_inside`)
         case ast.Assert():
             yield _of_assert(statement, guards)
         case ast.If() | ast.While():
