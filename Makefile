@@ -7,7 +7,7 @@ PYTHON ?= python3
 JOBS ?= $(shell expr 2 \* $$(nproc))
 MINIMUM_COVERAGE ?= 90
 # Of the long tests (tests/long_tests.tsv) the part that `make test` runs: another one after each commit.
-PARTS := 4
+PARTS := 8
 PART ?= $(shell expr $$(git rev-list --count HEAD 2> /dev/null || echo 0) % $(PARTS) + 1)/$(PARTS)
 ALL_TESTS := -n $(JOBS) --dist worksteal
 

@@ -1,9 +1,9 @@
 """Which tests are long, and the part of them that is run.
 
 `tests/long_tests.tsv` has the tests that take more than half a second of a processor with all that
-they start: one in five, and four fifths of the time. `make test` runs all others and one part in
-four of these, another part after each commit, so that four commits one after another have run them
-all; `make test PART=1/1` and `make campaign` run everything, and so does pytest by itself.
+they start: one in four, and six sevenths of the time. `make test` runs all others and one part in
+eight of these, another part after each commit, so that eight commits one after another have run
+them all; `make test PART=1/1` and `make campaign` run everything, and so does pytest by itself.
 
 `make long-tests` measures all and writes the table anew. What is not in it always runs.
 """
