@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from long_tests import LONG, TABLE, choose, read_long, read_part, write_table
+from long_tests import LONG, PART, TABLE, choose, read_long, read_part, write_table
 
 ROOT = TABLE.parents[1]
 NAMES = [f"tests/test_a.py::test_{number}[case]" for number in range(40)]
@@ -68,7 +68,7 @@ def run_pytest(*words, **environ):
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", *words],
         cwd=ROOT,
-        env={**dict(os.environ), **environ},
+        env={**{k: v for k, v in os.environ.items() if k != PART}, **environ},
         capture_output=True,
         text=True,
         check=False,
