@@ -52,7 +52,7 @@ def running(workplace, tmp_path):
     until((mark / "one").exists)
     yield process, mark
     if process.poll() is None:
-        process.kill()
+        process.terminate()  # a kill would leave its commands behind
     process.communicate()
 
 
