@@ -2,8 +2,8 @@
 
 A start loads hundreds of nouns, makes few of them and prints or compares fewer still, and
 `dataclasses` compiles six functions for each: two fifths of a short run's own time. Here the
-standard library collects the fields, once; each of `__init__`, `__repr__`, `__eq__` and `__hash__`
-is a stand-in that has the true one written and puts that in its own place.
+standard library collects the fields when they are first asked for; each of `__init__`, `__repr__`,
+`__eq__` and `__hash__` is a stand-in that has the true one written and puts that in its own place.
 
 Only `frozen` and `slots` are known. To type checkers it is `dataclasses.dataclass` itself.
 
@@ -13,13 +13,14 @@ default: those have one slot together, which holds what differs.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from dataclasses import MISSING, FrozenInstanceError, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from dataclasses import Field, dataclass
+    from dataclasses import dataclass
 else:
 
     def dataclass(kind: type | None = None, /, *, frozen: bool = False, slots: bool = False) -> Any:
@@ -38,12 +39,7 @@ def _finish(kind: Any, *, frozen: bool, slots: bool) -> Any:
     own = set(vars(kind))
     if kind.__doc__ is None:
         kind.__doc__ = ""  # else the standard library writes the signature there, for 0.1 ms
-    seldom = slots and "__seldom__" in own
-    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots and not seldom)(
-        kind
-    )
-    if seldom:
-        made = _with_one_slot(made)
+    made = _with_fields(kind, slots=slots)
     if "__init__" not in own:
         _stand_in(made, "__init__", lambda: _init(made, frozen=frozen))
     if "__repr__" not in own:
@@ -59,6 +55,98 @@ def _finish(kind: Any, *, frozen: bool, slots: bool) -> Any:
         if slots:
             made.__getstate__, made.__setstate__ = _state, _set_state
     return made
+
+
+# --- fields -------------------------------------------------------------------------------
+
+
+def _with_fields(kind: Any, *, slots: bool) -> Any:
+    """The class with its slots and all that tells its fields, without a method."""
+    if slots and "__seldom__" in vars(kind):
+        return _with_one_slot(_collect(kind))
+    return _collect_later(kind, slots=slots) if _is_plain(kind) else _collect(kind, slots=slots)
+
+
+_COLLECTED = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+_ODD_FIELDS = ("InitVar", "KW_ONLY")
+_OF_THE_CLASS = ("ClassVar", "typing.ClassVar")
+
+
+def _collect(kind: Any, *, slots: bool = False) -> Any:
+    """The class as the standard library makes it, without a method of its own."""
+    return dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(kind)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether the names of the fields are all that a class needs: none comes from another one."""
+    if "__slots__" in vars(kind) or any(_COLLECTED[0] in vars(one) for one in kind.__mro__[1:]):
+        return False
+    return all(
+        isinstance(said, str)
+        and not any(odd in said for odd in _ODD_FIELDS)
+        and (said.startswith(_OF_THE_CLASS) or "ClassVar" not in said)
+        for said in vars(kind).get("__annotations__", {}).values()
+    )
+
+
+def _collect_later(kind: Any, *, slots: bool) -> Any:
+    """The class with its slots and defaults; its fields are collected when one looks at them."""
+    said = vars(kind).get("__annotations__", {})
+    names = [name for name, one in said.items() if not one.startswith(_OF_THE_CLASS)]
+    usual = {name: vars(kind)[name] for name in said if name in vars(kind)}
+    if slots:
+        made = _slotted(kind, names)
+    else:
+        made = kind
+        for name in usual.keys() & set(names):
+            if not isinstance(usual[name], Field):
+                continue
+            if usual[name].default is MISSING:
+                delattr(made, name)
+            else:
+                setattr(made, name, usual[name].default)
+
+    def collect() -> None:
+        body = {"__annotations__": said, "__module__": kind.__module__, "__doc__": ""}
+        twin = _collect(type(kind.__name__, (), body | usual))
+        for name in _COLLECTED:
+            setattr(made, name, vars(twin)[name])
+
+    for name in _COLLECTED:
+        setattr(made, name, _Uncollected(name, made, collect))
+    return abc.update_abstractmethods(made)
+
+
+class _Uncollected:
+    """What is told of a class once its fields are collected, and has them collected."""
+
+    __slots__ = ("_collect", "_kind", "_name")
+
+    def __init__(self, name: str, kind: Any, collect: Callable[[], None]) -> None:
+        self._name, self._kind, self._collect = name, kind, collect
+
+    def __get__(self, _noun: Any, _kind: type | None = None) -> Any:
+        self._collect()
+        return vars(self._kind)[self._name]
+
+
+def _slotted(kind: Any, names: list[str]) -> Any:
+    """The class with a slot for each of these fields."""
+    inherited = {
+        name
+        for base in kind.__mro__[1:-1]
+        for slots in (vars(base).get("__slots__", ()),)
+        for name in ((slots,) if isinstance(slots, str) else slots)
+    }
+    gone = {*names, "__dict__", "__weakref__"}
+    body = {name: value for name, value in vars(kind).items() if name not in gone}
+    body["__slots__"] = tuple(name for name in names if name not in inherited)
+    made = type(kind)(kind.__name__, kind.__bases__, body)
+    made.__qualname__ = kind.__qualname__
+    return made
+
+
+# --- methods ------------------------------------------------------------------------------
 
 
 def _stand_in(kind: type, name: str, write: Callable[[], Any]) -> None:
@@ -187,15 +275,14 @@ class _Differing:
 
 def _freeze(kind: Any) -> None:
     """As `frozen` of the standard library: neither a field, nor anything of this very class."""
-    names = {one.name for one in fields(kind)}
 
     def refuse_to_set(self: object, name: str, value: object) -> None:
-        if type(self) is kind or name in names:
+        if type(self) is kind or name in kind.__dataclass_fields__:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
         super(kind, self).__setattr__(name, value)
 
     def refuse_to_delete(self: object, name: str) -> None:
-        if type(self) is kind or name in names:
+        if type(self) is kind or name in kind.__dataclass_fields__:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
         super(kind, self).__delattr__(name)
 

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates import result_kinds, stand_ins, unawaited_claims
+    from runner.gates import result_kinds, stand_ins, test_awareness, unawaited_claims
     from runner.gates.base import GateContext
     from runner.model import Task
 else:
     result_kinds = lazy_module("runner.gates.result_kinds")
     stand_ins = lazy_module("runner.gates.stand_ins")
+    test_awareness = lazy_module("runner.gates.test_awareness")
     unawaited_claims = lazy_module("runner.gates.unawaited_claims")
 
 CHECK = "idle-claims"
@@ -92,9 +93,12 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     """
     strict = bench.settings.mutation == "strict"
     found = []
-    for change in bench.changes:
+    tests = [one for one in bench.changes if one.content is not None and bench.is_test(one.path)]
+    if not tests and next(test_awareness.find_tests(bench), None) is None:
+        return Proved(None)  # nothing claims anything
+    for change in tests:
         content = change.content
-        if content is None or len(content) > _LARGEST or not bench.is_test(change.path):
+        if content is None or len(content) > _LARGEST:
             continue
         known = {code for _, code, _ in idle_claims(change.path, bench.before(change.path) or b"")}
         found += [
@@ -110,7 +114,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             if code not in known and (strict or not why.startswith(_ANY[:12]))
         ]
     asks = Severity.QUESTION if strict and not bench.by_person else Severity.WARNING
-    own = stand_ins.find_stand_ins(INTEGRITY, bench, asks)
+    own = stand_ins.find_stand_ins(INTEGRITY, bench, asks) if tests else ()
     return Proved(None, (*found[:_MOST], *_by_kind(bench, strict=strict), *own))
 
 

@@ -39,6 +39,8 @@ _KEPT = "other-trees.json"
 # namespace (user_namespaces(7)).
 _FIRST_PERSON, _NOBODY = 1000, 65534
 """Numbers of users who are people."""
+_LONGEST_CHAIN = 40
+"""Links in a row that the kernel follows (path_resolution(7))."""
 _NEVER_IN = frozenset({".git", "node_modules", "proc", "sys", "dev", "lost+found"})
 
 
@@ -56,7 +58,8 @@ def other_trees(
     if not apart:
         return ()
     named = (*find_needed_paths(shown, environ), *map(str, read))
-    wanted = {os.path.realpath(path) for path in named if "\0" not in path}  # which none can hold
+    folders: dict[str, str] = {}
+    wanted = {follow(path, folders) for path in named if "\0" not in path}  # which none can hold
     closed = sorted(path for path in apart if not any(_is_in(one, path) for one in wanted))
     outermost = [path for path in closed if not any(_is_in(path, o) for o in closed if o != path)]
     return tuple(outermost[:MOST])
@@ -209,11 +212,30 @@ def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _find_linked_programs(path: str) -> Iterator[str]:
-    """Where the links in the folders of PATH lead."""
+    """Where the links in the folders of PATH lead: two thousand of them on a usual machine."""
+    folders: dict[str, str] = {}
+    """Real paths of folders, which many links lead into."""
     for folder in dict.fromkeys(filter(None, path.split(os.pathsep))):
         for entry in _entries(folder):
             if entry.is_symlink():
-                yield os.path.realpath(entry.path)
+                yield follow(entry.path, folders)
+
+
+def follow(path: str, folders: dict[str, str]) -> str:
+    """Where a path leads, as `os.path.realpath` says it, which asks for each folder anew."""
+    at = path
+    for _ in range(_LONGEST_CHAIN):
+        folder, name = os.path.split(at)
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        at = f"{folders[folder]}/{name}"
+        if name in {"", ".", ".."}:
+            break
+        try:
+            at = os.path.join(folders[folder], os.readlink(at))  # noqa: PTH115, PTH118 - text
+        except OSError:  # no link: it ends here
+            return at.replace("//", "/", 1) if at.startswith("//") else at
+    return os.path.realpath(path)
 
 
 def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
@@ -230,21 +252,35 @@ def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
 
 def _find_linked_packages(root: Path) -> Iterator[str]:
     """What packages of a Python environment are only links to: `.pth`, editable installs."""
-    for packages in root.glob("lib*/python*/site-packages"):
+    for packages in _find_package_folders(str(root)):
         # A line of a `.pth` that is a path is put on sys.path (the site module); pip tells an
         # editable install in direct_url.json (PEP 610), setuptools maps one in a finder
         # `__editable__` (PEP 660).
-        for file in packages.glob("*.pth"):
-            yield from (line for line in _text(file).splitlines() if line[:1] == "/")
-        for file in packages.glob("*.dist-info/direct_url.json"):
-            if '"editable"' in (told := _text(file)):
-                yield from _file_url(told)
-        for file in packages.glob("__editable__*.py"):
-            yield from re.findall(r"['\"](/[^'\"\n]+)['\"]", _text(file))
+        for name in (entry.name for entry in _entries(str(packages))):
+            if name.endswith(".pth"):
+                yield from (one for one in _text(packages / name).splitlines() if one[:1] == "/")
+            elif name.endswith(".dist-info"):
+                if '"editable"' in (told := _text(packages / name / "direct_url.json")):
+                    yield from _file_url(told)
+            elif name.startswith("__editable__") and name.endswith(".py"):
+                yield from re.findall(r"['\"](/[^'\"\n]+)['\"]", _text(packages / name))
     # The interpreter of such an environment is a link, and its standard library lies below `home`
     # (PEP 405): hidden, no Python starts.
     if (root / "pyvenv.cfg").is_file():
         yield from re.findall(r"(?m)^(?:home|executable)\s*=\s*(/.+)$", _text(root / "pyvenv.cfg"))
+
+
+def _find_package_folders(root: str) -> Iterator[Path]:
+    """`lib*/python*/site-packages` below a folder, each once."""
+    seen: set[str] = set()
+    for library in _entries(root):
+        real = os.path.realpath(library.path) if library.name.startswith("lib") else ""
+        if not real or real in seen:  # `lib64` is a link to `lib`
+            continue
+        seen.add(real)
+        for python in _entries(real):
+            if python.name.startswith("python"):
+                yield Path(python.path, "site-packages")
 
 
 def _file_url(told: str) -> Iterator[str]:

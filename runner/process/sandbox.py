@@ -337,12 +337,16 @@ def probe(read: tuple[Path, ...]) -> Bubblewrap | str:
     program = which("bwrap", os.environ)
     if program is None:
         return "bubblewrap is not installed"
+    found = Bubblewrap(program, frozenset(_OPTIONAL), read)
+    code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
+    if code == 0:  # as nearly everywhere: nobody need ask what this version knows
+        return found
     _, text = capture([str(program), "--help"], Path("/"), {}, _PATIENCE)
     offered = frozenset(word for word in _OPTIONAL if word in text.decode("utf-8", "replace"))
-    said = b""
     # A kernel that lets us make user namespaces may still refuse to bound them (no write to
     # /proc/sys/user there), so less is tried before bubblewrap is given up.
-    for features in dict.fromkeys((offered, offered - {"--disable-userns"})):
+    less = dict.fromkeys((offered, offered - {"--disable-userns"}))
+    for features in (one for one in less if one != found.features):
         found = Bubblewrap(program, features, read)
         code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:

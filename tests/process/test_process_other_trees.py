@@ -17,7 +17,7 @@ from process_bench import Bench, a_place
 from runner.errors import RunnerError
 from runner.gates.failed_bounds import Bounds, find_met_bound
 from runner.process.base import command_environment
-from runner.process.other_trees import other_trees, search
+from runner.process.other_trees import follow, other_trees, search
 from runner.process.sandbox import choose_sandbox
 
 
@@ -288,3 +288,32 @@ def test_a_failing_command_that_names_a_hidden_tree_is_told_what_shows_it():
     assert "/srv/code/other, which is another repository's" in said
     assert 'sandbox_read = ["/srv/code/other"] in your own settings' in said
     assert find_met_bound(tail.replace("other", "others"), 1, bounds) == ""
+
+
+def test_where_a_path_leads_is_what_the_standard_library_says(tmp_path):
+    (tmp_path / "one" / "two").mkdir(parents=True)
+    (tmp_path / "one" / "file").write_text("")
+    links = {
+        "to-file": "one/file",
+        "up": "one/two/../file",
+        "folder": "one/two",
+        "through": "folder/../file",
+        "absolute": str(tmp_path / "to-file"),
+        "chain": "absolute",
+        "gone": "one/nothing/more",
+        "round": "round",
+        "there": "back",
+        "back": "there",
+        "here": ".",
+        "parent": "..",
+        "root": "/",
+        "top": "/usr",
+    }
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "one" / "beside").symlink_to("../here/to-file")
+    asked = [str(tmp_path / name) for name in (*links, "one/beside", "folder/x", "gone/x", "none")]
+    asked += [f"{tmp_path}/one/", f"{tmp_path}/one/.", f"{tmp_path}/folder/..", "/", "//", "/usr"]
+    asked += ["relative/path", ".", ""]
+    folders = {}
+    assert [follow(one, folders) for one in asked] == list(map(os.path.realpath, asked))
