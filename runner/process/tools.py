@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,24 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
         if folder.startswith("/") and _executable(path):
             return Path(path)
     return None
+
+
+def is_on_path(name: str, environ: Mapping[str, str]) -> bool:
+    """Whether PATH has such an executable, kept for as long as its folders stay as they are."""
+    path = environ.get("PATH", os.defpath)
+    return _is_on_path(name, path, tuple(map(_changed, path.split(os.pathsep))))
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns if folder else 0  # noqa: PTH116 - a hot path
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _is_on_path(name: str, path: str, _changed: tuple[int, ...]) -> bool:
+    return which(name, {"PATH": path}) is not None
 
 
 def explain_missing(command: Command) -> str:

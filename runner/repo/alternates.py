@@ -140,14 +140,18 @@ def lend(
         lay_out(inner, lender, shares, head)
     _put(f"{inner}/HEAD", raw(head) + b"\n")
     if commit and ref:
-        branch = inner / ref
-        branch.parent.mkdir(parents=True, exist_ok=True)
-        branch.write_text(commit + "\n")
-    (inner / "index").write_bytes(index.read_bytes())
-    times = index.stat()
+        branch = f"{inner}/{ref}"
+        try:
+            _write(branch, raw(commit) + b"\n")
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(branch), exist_ok=True)  # noqa: PTH103, PTH120 - text
+            _write(branch, raw(commit) + b"\n")
+    with open(index, "rb") as file:  # noqa: PTH123 - at every reset
+        times = os.fstat(file.fileno())
+        _write(copy := f"{inner}/index", file.read())
     # Its time is evidence: an entry as new as the index may have changed unseen (racy git), and a
     # newer copy would call all of them clean.
-    os.utime(inner / "index", ns=(times.st_atime_ns, times.st_mtime_ns))
+    os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...], tree: str) -> str:
@@ -187,5 +191,9 @@ def _put(path: str, content: bytes) -> None:
         with open(path, "rb") as file:  # noqa: PTH123
             if file.read() == content:
                 return
+    _write(path, content)
+
+
+def _write(path: str, content: bytes) -> None:
     with open(path, "wb") as file:  # noqa: PTH123
         file.write(content)

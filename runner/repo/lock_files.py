@@ -47,12 +47,16 @@ class LockFile:
         """
         # On the file system of the lock itself: link(2) gives a file no second name on another one.
         folder = git / _OURS
-        folder.mkdir(exist_ok=True)
         own = folder / f"{effects.new_id()}-{quote(name, safe='', errors='surrogateescape')}"
         if len(own.name) > _LONGEST:
             raise UnusualError
         effects.step("open", git / f"{name}.lock")
-        taken = cls(git / name, own, os.open(own, _NEW, 0o666))
+        try:
+            descriptor = os.open(own, _NEW, 0o666)
+        except FileNotFoundError:
+            folder.mkdir(exist_ok=True)
+            descriptor = os.open(own, _NEW, 0o666)
+        taken = cls(git / name, own, descriptor)
         try:
             # In this order: between a link and a flock that came second another run would find the
             # lock unheld, and take it for a dead one's. link(2) fails where the name is there,

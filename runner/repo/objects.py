@@ -211,28 +211,39 @@ class Objects:
         ref that follows, as with git's own `core.fsync=all`.
         """
         name = self.name(kind, content)
-        folder = self.folder / name[:2]
-        path = folder / name[2:]
+        folder = f"{self.folder}/{name[:2]}"
+        path = f"{folder}/{name[2:]}"
         with suppress(FileNotFoundError):
             os.utime(path)  # as git does, so that a prune that runs now leaves it
             return name
-        folder.mkdir(exist_ok=True)
-        beside = folder / f"tmp_obj_{os.getpid()}_{name[2:10]}"  # `git gc` removes what is left
-        beside.unlink(missing_ok=True)
+        beside = f"{folder}/tmp_obj_{os.getpid()}_{name[2:10]}"  # noqa: S108 - `git gc` removes what is left
         try:
             # The header is compressed with the content ("Git Internals - Git Objects"); the name is
             # the digest of both before that, so any level of compression gives the same object.
-            _write(beside, zlib.compress(_whole(kind, content), 1))
+            _write(_begin(beside), beside, zlib.compress(_whole(kind, content), 1))
             effects.step("replace", path)
             os.replace(beside, path)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(beside)  # noqa: PTH108 - text
             raise
         return name
 
 
-def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, _NEW, _MODE)
+def _begin(path: str) -> int:
+    """A new file; what a process of our number left there is taken away."""
+    with suppress(FileExistsError):
+        try:
+            return os.open(path, _NEW, _MODE)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                os.mkdir(os.path.dirname(path))  # noqa: PTH102, PTH120 - text
+            return os.open(path, _NEW, _MODE)
+    os.unlink(path)  # noqa: PTH108 - text
+    return os.open(path, _NEW, _MODE)
+
+
+def _write(descriptor: int, path: str, content: bytes) -> None:
     try:
         view = memoryview(content)
         while view:

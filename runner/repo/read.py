@@ -75,6 +75,7 @@ class Repository:
         self._told: tuple[tuple[str, ...], bytes] = ((), b"")
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
+        self._plain = False
         self._closed_with: list[Callable[[], None]] = []
         self.publish: Callable[[Head, str], object] | None = None
         """Moves a remote's branch from a head to a commit before the branch here follows."""
@@ -119,13 +120,15 @@ class Repository:
         Asked anew like `quiet`. Else git does it.
         """
         alone = self.folders.git == self.folders.common
-        return alone and self._look_at_configuration().is_plain
+        self._look_at_configuration()
+        return alone and self._plain
 
     def _look_at_configuration(self) -> Configuration:
         now = self._configuration_files()
         if self._configuration is None or now is None or now != self._configured:
             self._configuration = self._read_configuration()
             self._configured = None if self._configuration.includes else now
+            self._plain = self._configuration.is_plain
         return self._configuration
 
     def _configuration_files(self) -> tuple[StatCache, ...] | None:

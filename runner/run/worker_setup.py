@@ -55,7 +55,7 @@ class WorkerSetup:
     _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
     _environment: Mapping[str, str] = field(init=False)
-    _blobs: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _blobs: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
     """Small files of commits that were asked for: a script is, for every check that runs it."""
     _leases: SecretLeases | None = field(init=False)
 
@@ -131,12 +131,14 @@ class WorkerSetup:
         return self._landings.work(task.id, assignment.base).others
 
     def _before(self, base: str, path: str) -> bytes | None:
-        known = self._blobs.get((base, path))
-        if known is not None:
-            return known
-        blob = self.repository.blob(base, path) if base else None
-        if blob is not None and len(blob) <= _SMALL and len(self._blobs) < _MANY:
-            self._blobs[base, path] = blob
+        if not base:
+            return None
+        key = base, path
+        if key in self._blobs:
+            return self._blobs[key]
+        blob = self.repository.blob(base, path)
+        if len(blob or b"") <= _SMALL and len(self._blobs) < _MANY:
+            self._blobs[key] = blob
         return blob
 
 

@@ -22,7 +22,7 @@ from runner.process.base import Command, Place
 from runner.process.limits import Limits
 from runner.process.platform import is_there
 from runner.process.supervise import run
-from runner.process.tools import which
+from runner.process.tools import is_on_path
 from runner.writes.safe_io import read_beneath, write_beneath
 from runner.writes.sast_report import SastReport, make_unscanned
 from runner.writes.scanners import findings_of, folder_of, select_scanners
@@ -89,7 +89,7 @@ class ScanWorkspace:
         own = self._shown / "node_modules" / ".bin" / tool.program
         if tool.packages and own.exists():
             return str(own)
-        return tool.argv[0] if which(tool.program, self.environment) else None
+        return tool.argv[0] if is_on_path(tool.program, self.environment) else None
 
     def lacks(self, tool: Scanner) -> str:
         """What keeps a tool from looking at anything here; empty where nothing does."""
