@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
+from runner.repo.lock_files import UnusualError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 _MOST_STARS = 2
 """In what is looked for by an expression, whose time grows by a power for each (255 bytes)."""
@@ -55,6 +59,18 @@ class ExcludeRules:
         if any(one.takes_back for one in rules):
             return None
         return True if any(_is_named(one, path, parts) for one in self._top) else None
+
+    def select_new(self, others: Mapping[bytes, bool]) -> Iterator[bytes]:
+        """Those of some paths, and whether each is a plain file, that git would add.
+
+        Raises UnusualError where only git can tell.
+        """
+        for path, is_plain in others.items():
+            ignored = self.judge(path)
+            if ignored is None or not (ignored or is_plain):
+                raise UnusualError
+            if not ignored:
+                yield path
 
 
 def _is_named(rules: _Rules, path: bytes, parts: list[bytes]) -> bool:

@@ -32,6 +32,9 @@ _VERSIONS = (2, 3)
 # intent-to-add), which an entry written anew would forget.
 _EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
 _CACHED_TREE = b"TREE"
+_NO_ENTRIES = struct.pack(">4sII", b"DIRC", 2, 0)
+EMPTY_INDEX = _NO_ENTRIES + hashlib.sha1(_NO_ENTRIES, usedforsecurity=False).digest()
+"""The index of a tree without files."""
 
 
 @dataclass(frozen=True, slots=True)

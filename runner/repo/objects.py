@@ -198,6 +198,11 @@ class Objects:
             self.memory.keep(name, entries)
         return name
 
+    def blob(self, name: str) -> bytes | None:
+        """Bytes of a blob; None when there is none."""
+        found = self.reader.read(name)
+        return found[1] if found and found[0] == "blob" else None
+
     # --- writing ----------------------------------------------------------------------
 
     def name(self, kind: str, content: bytes) -> str:

@@ -225,8 +225,7 @@ class Repository:
 
     def content(self, sha: str) -> bytes | None:
         """Bytes of a blob by its name; None when there is none."""
-        found = self._objects.read(sha)
-        return found[1] if found and found[0] == "blob" else None
+        return self.objects().blob(sha)
 
     def tree_entries(self, treeish: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """Mode and object at each of these paths that the tree holds; none for no commit."""

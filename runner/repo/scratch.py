@@ -44,8 +44,6 @@ from runner.repo.trees import (
     EMPTY,
     GITLINK,
     Snapshot,
-    TreeChange,
-    TreeEntry,
     bring_gitlinks_back,
     change_of,
     diff_index,
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
 
     from runner.model import Change
     from runner.repo.alternates import Lender
+    from runner.repo.trees import TreeChange, TreeEntry
 
 T = TypeVar("T")
 _FEW = 100  # changed files that are read here; of more git makes objects sooner
@@ -112,9 +111,10 @@ class Scratch:
         effects.make_folder(slot)
         return cls(slot, lender, shares)
 
-    def share(self, trees: TreeMemory) -> None:
-        """Read no tree that another slot has read."""
+    def share(self, trees: TreeMemory, content: Callable[[str], bytes | None]) -> None:
+        """Read no tree that another slot has read, and blobs by the repository's own reader."""
         self._objects = self._small.objects = replace(self._objects, memory=trees)
+        self._small.content = content
 
     def close(self) -> None:
         """End the process that reads objects; it is started again when it is needed."""
@@ -172,6 +172,8 @@ class Scratch:
         if not self._is_since(self._looked):
             self._small.forget_look()
         self._lent = self._looked = None
+        if self._listed is None and self.lender.object_format == "sha1":
+            self._small.begin()
         bases, come = (self._listed, base), self._list_base(base)
         try:
             self._small.restore(bases, come, self._go_on)
@@ -361,12 +363,7 @@ class Scratch:
 
     def _name_tree(self, changes: Iterable[TreeChange]) -> str:
         """Name of the base's tree with these changes."""
-        entries = {
-            self.lender.prefix.whole(at.path): TreeEntry(at.new_mode, at.new_sha)
-            if at.new_mode
-            else None
-            for at in changes
-        }
+        entries = {self.lender.prefix.whole(at.path): at.entry for at in changes}
         return self._objects.with_files(self.base, entries, written=False)
 
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:

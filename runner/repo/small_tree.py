@@ -6,7 +6,7 @@ same way is said: everything else, and every tree that is larger, raises Unusual
 asked.
 """
 
-# ruff: noqa: PTH118 - names are bytes, as git has them
+# ruff: noqa: PTH118, PTH208 - names are bytes, as git has them
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runner.lazy_dataclass import dataclass
 from runner.repo.change_times import tells_changes
 from runner.repo.exclude_rules import ExcludeRules
 from runner.repo.git import text
-from runner.repo.index_file import read_index
+from runner.repo.index_file import EMPTY_INDEX, read_index
 from runner.repo.lock_files import UnusualError
 from runner.repo.tree_files import put, read_regular
 from runner.repo.trees import (
@@ -39,7 +39,7 @@ from runner.repo.trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from runner.repo.objects import Objects
@@ -87,6 +87,7 @@ class SmallTree:
         """By their paths, which end in a slash; that of the tree itself is empty."""
         self._count = 0
         self._look: _Look | None = None
+        self.content: Callable[[str], bytes | None] = lambda _: None  # by no process of the slot
         self._indexed = b""
         self._clock = (0, 0)
 
@@ -97,6 +98,12 @@ class SmallTree:
     def forget_look(self) -> None:
         """Look again at what is to be put back: somebody may have written since."""
         self._look = None
+
+    def begin(self) -> None:
+        """Where the slot was just made, know that it is empty, and give it the index of that."""
+        if not (os.listdir(self._top) or self._index.exists()):
+            self._index.write_bytes(EMPTY_INDEX)
+            self.learn(None, ())
 
     def learn(self, base: str | None, paths: Collection[bytes]) -> None:
         """Remember a tree that git has just made: exactly `base`, which holds these files."""
@@ -142,7 +149,7 @@ class SmallTree:
         except OSError as error:
             raise UnusualError from error
         self._look = look
-        return [*_find_new(look.others, rules), *look.changed]
+        return [*rules.select_new(look.others), *look.changed]
 
     def _look_at(self, paths: Iterable[bytes]) -> _Look:
         """What a look would find where nothing but these paths was written."""
@@ -159,7 +166,7 @@ class SmallTree:
             with suppress(FileNotFoundError, NotADirectoryError):
                 look.others[path] = stat.S_ISREG(os.lstat(self._at(path)).st_mode)
                 # Where case does not count it may be another one that is there.
-                if name not in os.listdir(self._at(above)):  # noqa: PTH208 - names alone
+                if name not in os.listdir(self._at(above)):
                     raise UnusualError
         return look
 
@@ -354,8 +361,10 @@ class SmallTree:
 
     def _write(self, base: str | None, path: bytes) -> None:
         entry = self.objects.entry(base, text(path))
-        kind, content = (entry and self.objects.reader.read(entry.sha)) or ("", b"")
-        if entry is None or kind != "blob":
+        content = self.content(entry.sha) if entry else None
+        if entry and content is None:
+            content = self.objects.blob(entry.sha)
+        if entry is None or content is None:
             raise UnusualError
         put(self._tree, text(path), entry.mode, content)
 
@@ -389,12 +398,3 @@ def _require_no_repository(name: bytes) -> None:
     # Git takes a repository inside for one name, and refuses another spelling of that.
     if name.lower() == b".git":
         raise UnusualError
-
-
-def _find_new(others: Mapping[bytes, bool], rules: ExcludeRules) -> Iterator[bytes]:
-    for path, is_plain in others.items():
-        ignored = rules.judge(path)
-        if ignored is None or not (ignored or is_plain):
-            raise UnusualError
-        if not ignored:
-            yield path

@@ -79,6 +79,11 @@ class TreeChange:
     old_sha: str
     new_sha: str
 
+    @property
+    def entry(self) -> TreeEntry | None:
+        """What the new tree has there; None for nothing."""
+        return TreeEntry(self.new_mode, self.new_sha) if self.new_mode else None
+
 
 def tree_entries(
     git: Git, prefix: Prefix, treeish: str | None, paths: Sequence[str]

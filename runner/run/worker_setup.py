@@ -87,7 +87,7 @@ class WorkerSetup:
         # Only behind the slot's lock: whoever has processes in it by now is a run that was killed.
         end_former_owner(slot.folder / "owner")
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
-        scratch.share(self.repository.trees)
+        scratch.share(self.repository.trees, self.repository.content)
         scratch.bounds = Bounds.of(self.settings)
         scratch.stopped = LastLook(crew, number)
         scratch.count_visits = partial(count_visits, scratch.tree_folder)

@@ -196,6 +196,48 @@ def test_a_tree_of_few_files_costs_no_process_of_git(tmp_path):
     assert files_of(scratch.tree_folder) == {"a": b"1", "s/b": b"2"}
 
 
+def test_a_new_slot_of_few_files_costs_no_process_of_git(tmp_path):
+    files = {"a": "1", "s/b": "2\r\n", "s/t/c.sh": "#!/bin/sh\n", "empty": ""}
+    real = a_repository(tmp_path / "real")
+    write(real, files)
+    (real / "s/t/c.sh").chmod(0o755)
+    (real / "link").symlink_to("s/b")
+    (real / ".gitattributes").write_text("* text=auto eol=lf\n")
+    git(real, "-c", "core.autocrlf=false", "add", "--all")
+    git(real, "commit", "--quiet", "--message", "files")
+    base = git(real, "rev-parse", "HEAD")
+    with Repository.open(real) as repo:
+        slots = [Scratch.open(tmp_path / name, repo.lender()) for name in ("one", "two", "git")]
+        slots[0].share(repo.trees, repo.content)
+        slots[0].reset(base)
+        slots[1].share(repo.trees, repo.content)
+        with watching() as seen:
+            slots[1].reset(base)
+        assert [target for kind, target in seen if kind == "git"] == []
+        slots[2].slot.joinpath("tree").mkdir()
+        slots[2].tree_folder.joinpath("left").write_text("by another run")
+        with watching() as seen:
+            slots[2].reset(base)  # the way of a slot that an earlier run left
+        assert "read-tree" in [target for kind, target in seen if kind == "git"]
+    found = [files_of(slot.tree_folder) for slot in slots]
+    assert found[0] == found[1] == found[2]
+    for slot in slots:
+        assert (slot.tree_folder / "s/t/c.sh").stat().st_mode & 0o111
+        assert (slot.tree_folder / "link").readlink().as_posix() == "s/b"
+        assert slot.changes() == ()
+        told = git(slot.tree_folder, "-c", "core.autocrlf=false", "diff", "--name-only", "HEAD")
+        assert told == ""
+
+
+def test_a_new_slot_of_many_files_is_git_s_to_make(tmp_path):
+    files = {f"f{number}": str(number) for number in range(150)}
+    with watching() as seen:
+        scratch, _commits = a_scratch(tmp_path, files)
+    assert "read-tree" in [target for kind, target in seen if kind == "git"]
+    assert files_of(scratch.tree_folder).keys() == files.keys()
+    assert scratch.changes() == ()
+
+
 def test_a_change_within_the_tick_of_a_file_is_seen(tmp_path):
     scratch, (base,) = a_scratch(tmp_path, {"a": "one"})
     for _ in range(20):
