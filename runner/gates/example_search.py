@@ -124,11 +124,16 @@ def _is_waited_for_anew(bench: GateContext, line: str, name: str) -> bool:
 
 def tests_of(bench: GateContext, names: set[str]) -> Iterator[Source]:
     """The tests of the proposal that name one of these functions."""
+    return (source for _, _, source in texts_of(bench, names))
+
+
+def texts_of(bench: GateContext, names: set[str]) -> Iterator[tuple[str, str, Source]]:
+    """Their paths and texts, and what they are as tokens."""
     wanted = [one.encode() for one in names]
     for path, content in find_tests(bench):
         if any(one in content for one in wanted):
             text = content.decode("utf-8", "replace")
-            yield literals.Source(text, hashes=is_written_in(path, "python"))
+            yield path, text, literals.Source(text, hashes=is_written_in(path, "python"))
 
 
 def speaks_of(content: bytes, names: frozenset[str]) -> bool:

@@ -163,6 +163,7 @@ _GO_WAITS = regex(
     r"|\b(?:require|assert|is|qt|must)\.(?!No|Not)\w*(?:Err|Panic)\w*|\b(?!No)\w+Error\b|\bErr[A-Z]"
     r"|\b(?:want|exp|should|has|is)\w*(?:[eE]rr|[fF]ail|[pP]anic)\w*|\b[eE]rr\w*(?:[wW]ant|[eE]xp)\w*"
     r"|\b(?:bad|invalid|fails?|ok|valid)\b"
+    r"|(?<!func )\b(?!no|not|No|Not)\w+[pP]anics?\w*\(|(?<!func )\bpanics\w*\("
 )
 _RUST_WAITS = regex(r"\bshould_panic\b|\bis_err\w*\(|\b(?:unwrap|expect)_err\(|\bErr\(|\bmatches!")
 _SCRIPT_THROWS = regex(

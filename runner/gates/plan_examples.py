@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         function_heads,
         named_errors,
         plan_words,
+        planned_values,
         unlike_plan,
     )
     from runner.gates.base import GateContext
@@ -40,6 +41,7 @@ else:
     function_heads = lazy_module("runner.gates.function_heads")
     named_errors = lazy_module("runner.gates.named_errors")
     plan_words = lazy_module("runner.gates.plan_words")
+    planned_values = lazy_module("runner.gates.planned_values")
     unlike_plan = lazy_module("runner.gates.unlike_plan")
     literals = lazy_module("runner.text.literals")
 
@@ -102,6 +104,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
         *((shown, one) for one in _out_of_order(bench, written)),
         *((shown, one) for one in _without_chance(bench.task, written)),
         *((shown, one) for one in _unspoken(bench, written)),
+        *((shown, one) for one in _ungiven(bench, written)),
         *((shown, one) for one in unlike_plan.find_unlike(bench, written)),
     )
     found = (
@@ -246,6 +249,26 @@ def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
                 said = f"no test gives {name} a {given} of None: it counts as none"
                 hint = "have a test say what None is, or take it for a value"
                 yield path, default.line, said, hint
+
+
+def _ungiven(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
+    """Values and uses that the plan speaks of, and no test of the functions has."""
+    plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
+    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    told: set[str] = set()
+    for path, content in sorted(written.items()):
+        text = content.decode("utf-8", "replace")
+        of = {name: line for name, line in named_errors.definitions_in(text) if name in named}
+        tests = [
+            planned_values.Test(where, said, source)
+            for where, said, source in (example_search.texts_of(bench, {*of}) if of else ())
+        ]
+        heads = function_heads.heads(path, content) if tests else ()
+        called = frozenset(head.name.rpartition(".")[2] for head in heads) & named
+        for one in planned_values.find_ungiven(plan, called, tests) if tests else ():
+            if one.message not in told:
+                told.add(one.message)
+                yield path, min(of.values()), one.message, one.hint
 
 
 def _takes_order_away(test: Source) -> bool:

@@ -52,10 +52,10 @@ _NAMED = regex(r"\b(?:" + "|".join(f"({one})" for one in _NAMES) + r")\b", re.IG
 _SIGNS = tuple(_NAMES.values())
 _SHOWN = regex(r"(?<!`)`([^\w\s`])`(?!`)|``\s?(`)\s?``")
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n\s*\n|\n\s*[-*|]")
-_NONE = regex(
+NONE = regex(
     r"\b(?:not?|never|without|unlike|except|instead|neither|nor|than|only)\b", re.IGNORECASE
 )
-_MADE = regex(
+MADE = regex(
     r"\b(?:punctuation|printable|hypothesis|fast-?check|fc|quick|Fuzz|fuzz|chr|fromCharCode|rune|open|read\w*"
     r"|Read\w*|testdata|fixtures?)\b"
 )
@@ -67,10 +67,10 @@ def find_unseen(plan: str, tests: Sequence[Source]) -> Iterator[Unseen]:
     """Sentences that list characters of which tests give one or more, and not all."""
     texts = [one.said for test in tests for one in test.tokens if one.kind == "text"]
     words = " ".join(word for test in tests for word in test.words)
-    if not texts or _MADE.search(words):
+    if not texts or MADE.search(words):
         return
     for sentence in _SENTENCE.split(plan):
-        named = {} if _NONE.search(sentence) else dict(_characters(sentence))
+        named = {} if NONE.search(sentence) else dict(_characters(sentence))
         left = [name for sign, name in named.items() if not any(_has(text, sign) for text in texts)]
         if left and len(left) < len(named):
             yield Unseen(tuple(left))

@@ -292,6 +292,67 @@ def test_go_is_asked_alike(yard, wanted, asked):
     assert any("with another end" in one for one in said) is asked, found
 
 
+NUMBERS = """\
+package shop
+
+import "math"
+
+type Hooked struct {
+	Size float64
+	Run  func()
+}
+
+func Mean(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, one := range values {
+		sum += one
+	}
+	return sum / float64(len(values))
+}
+
+func Hook(size float64) Hooked {
+	return Hooked{size, func() {}}
+}
+"""
+NUMBERS_TESTS = """\
+package shop
+
+import (
+	"math"
+	"testing"
+)
+
+func TestMean(t *testing.T) {
+	if !math.IsNaN(Mean(nil)) || Mean([]float64{1, 2, 6}) != 3 {
+		t.Error("mean")
+	}
+	if hook := Hook(2); hook.Size != 2 || hook.Run == nil {
+		t.Error("hook")
+	}
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
+def test_of_what_equals_not_even_itself_nothing_is_said_that_was_not_changed(yard):
+    yard.write("go.mod", "module shop\n\ngo 1.19\n").write("shop.go", NUMBERS)
+    yard.write("shop_test.go", NUMBERS_TESTS)
+    found = noticed(yard, "go test ./...", mutation="strict").findings
+    assert [one.message for one in found if "it in another" in one.message] == []
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
+def test_go_that_gives_no_number_is_changed_to_one(yard):
+    yard.write("go.mod", "module shop\n\ngo 1.19\n").write("shop.go", NUMBERS)
+    tests = NUMBERS_TESTS.replace("!math.IsNaN(Mean(nil))", "Mean(nil) == math.Pi")
+    yard.write("shop_test.go", tests)
+    found = noticed(yard, "go test ./...", mutation="strict").findings
+    assert [one.message for one in found if "gives it as another one" in one.message], found
+
+
 def ways(code):
     lines = frozenset(range(1, code.count("\n") + 2))
     return [*ways_of("shop.py", code.encode(), lines, lines, "/dev/null")]
@@ -366,6 +427,7 @@ EMPTY = """def total(items):
     [
         ("if not items", "warning"),
         ("if len(items) == 0", "warning"),
+        ("if items.__len__() == 0", "warning"),
         ("if items == [0]", "question"),
     ],
 )

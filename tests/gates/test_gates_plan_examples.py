@@ -223,6 +223,9 @@ COUNTS = {
     "testify, none": ("\trequire.NoError(t, err)\n", False),
     "none": ("\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n", False),
     "dropped": ("\t_ = err\n", False),
+    "a helper elsewhere": ('\tassertPanics(t, "open", func() { Count("") })\n', True),
+    "a helper's own name": ("\tpanics(t, func() { Count(1) })\n", True),
+    "a helper that wants none": ("\tnoPanic(t, func() { Count(1) })\n", False),
 }
 
 

@@ -108,6 +108,27 @@ def test_a_row_whose_answer_is_what_it_gives_is_looked_at(tmp_path):
     assert [one.message for one in found if "row" in one.message] == []
 
 
+PATTERN = """\
+import fnmatch
+def initials(pattern, name):
+    return fnmatch.fnmatchcase(name, pattern)
+"""
+FITTING = """\
+from shop import initials
+def test_what_fits():
+    for pattern, name in (("*", "ready"), ("a*", "ab"), ("*b", "ab")):
+        assert initials(pattern, name)
+def test_what_does_not():
+    for pattern, name in (("a", "ab"), ("b*", "ab"), ("*a", "ab")):
+        assert not initials(pattern, name)
+"""
+
+
+def test_a_row_whose_values_fit_each_other_is_looked_at(tmp_path):
+    found = of(Yard(tmp_path), FITTING, shop=PATTERN, mutation="strict").findings
+    assert [one.message for one in found if "row" in one.message] == []
+
+
 def test_it_takes_runs_of_its_own_so_only_strict_asks(tmp_path):
     assert rows(tmp_path, LATE, mutation="warn") == []
 

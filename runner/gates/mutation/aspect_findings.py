@@ -43,7 +43,8 @@ _SMALL = frozenset({"part", "comparison"})
 """What is told and not asked alone: of two conditions one often holds wherever the other does, and
 at a bound both sides may give the same."""
 _EMPTY = regex(
-    r"`(?:not [\w.]+|![\w.$]+|(?:len\()?[\w.$]+\)? ===? (?:0|\"\"|'')|(?:not )?len\([\w.]+\))`"
+    r"`(?:not [\w.]+|![\w.$]+|(?:len\()?[\w.$]+(?:\(\))?\)? ===? (?:0|\"\"|'')"
+    r"|(?:not )?len\([\w.]+\))`"
     r" always false"
 )
 """What is done first where there is nothing: the rest often comes to the same then."""

@@ -206,6 +206,15 @@ func runnerChange(v interface{}, way string, deep int) (got interface{}, changed
 	of := runnerReflect.ValueOf(v)
 	made := runnerReflect.New(of.Type()).Elem()
 	made.Set(of)
+	if !runnerReflect.DeepEqual(v, v) {
+		// No number (NaN), or a function inside: whether it was changed cannot be told.
+		number := of.Kind() == runnerReflect.Float32 || of.Kind() == runnerReflect.Float64
+		if !number || way != "other" {
+			return v, false
+		}
+		made.SetFloat(0)
+		return made.Interface(), true
+	}
 	sign := int64(0)
 	if way == "more" {
 		sign = 1

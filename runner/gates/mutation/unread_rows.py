@@ -119,6 +119,7 @@ def _bare(row: _Row, content: bytes) -> str:
     return _LITERAL.sub(" ", content[row.start : row.end].decode("utf-8", "replace"))
 
 
+_SIGNS = "~_@&"
 _OTHER_TRUTH = {"true": "false", "false": "true", "True": "False", "False": "True"}
 
 
@@ -127,7 +128,9 @@ def _another(match: re.Match[str], place: int) -> str:
         return _OTHER_TRUTH[match["truth"]]
     if match["number"]:
         return f"{match[0]}{(7 + place) % 10}"
-    return f"{match[0][:-1]}{'~' * (place + 1)}{match[0][-1]}"
+    # Each by a sign of its own: `("*", "ready")` may well fit with the same one behind both.
+    more = _SIGNS[place % len(_SIGNS)] * (1 + place // len(_SIGNS))
+    return f"{match[0][:-1]}{more}{match[0][-1]}"
 
 
 def _finding(check: str, path: str, content: bytes, row: _Row, severity: Severity) -> Finding:
