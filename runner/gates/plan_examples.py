@@ -251,6 +251,9 @@ def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
                 yield path, default.line, said, hint
 
 
+_TYPES = regex(r"\b(?:class|type|interface|struct|enum)\s+(\w+)")
+
+
 def _ungiven(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Values and uses that the plan speaks of, and no test of the functions has."""
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
@@ -264,8 +267,9 @@ def _ungiven(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said
             for where, said, source in (example_search.texts_of(bench, {*of}) if of else ())
         ]
         heads = function_heads.heads(path, content) if tests else ()
-        called = frozenset(head.name.rpartition(".")[2] for head in heads) & named
-        for one in planned_values.find_ungiven(plan, called, tests) if tests else ():
+        called = {*of, *(head.name.rpartition(".")[2] for head in heads)} & named
+        called -= {*_TYPES.findall(text)}
+        for one in planned_values.find_ungiven(plan, frozenset(called), tests) if tests else ():
             if one.message not in told:
                 told.add(one.message)
                 yield path, min(of.values()), one.message, one.hint

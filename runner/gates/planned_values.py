@@ -64,6 +64,19 @@ _UNSEEN = regex(
     r"|not (?:affect|change)\w*)\b"
     r"|\b(?:gives?|given|returns?|returned)\b[^.;]*\b(?:own|fresh|new|a) cop(?:y|ies)\b"
 )
+_AGAIN = regex(
+    r"\bagain and again\b|\bhowever often\b|\bevery time it is (?:asked|called)\b"
+    r"|\b(?:ask|call|clos|stopp?|cancel)\w*\b[^.;,:]{0,30}"
+    r"\b(?:again|twice|more than once|repeatedly)\b"
+)
+_LOOPS = regex(r"\b(?:for|while|forEach|map|range|repeat\w*|times|benchmark)\b")
+_BLOCKS = regex(
+    r"^[ \t]*(?:(?:async )?def test|func (?:Test|Fuzz|Benchmark)|(?:it|test|specify)\b[\w.]*\()",
+    re.MULTILINE,
+)
+_BOUND = (
+    r"(?:\b(?:const|let|var)\s+)?\b([A-Za-z_$][\w$]*)\s*:?=\s*(?:await\s+)?[\w$.]*\b(?:{})\s*\("
+)
 _CHANGES = frozenset(
     (
         *("append", "add", "update", "pop", "clear", "extend", "remove", "insert", "setdefault"),
@@ -85,9 +98,11 @@ def find_ungiven(plan: str, names: frozenset[str], tests: Sequence[Test]) -> Ite
             yield from _numbers(sentence, [one.text for one in tests])
         if _ORDERS.search(sentence) and not made:
             yield from _orders([*dict.fromkeys(code)], texts)
+        called = sorted({*_NAME.findall(" ".join(code))} & names)
         if _UNSEEN.search(sentence):
-            called = sorted({*_NAME.findall(" ".join(code))} & names)
             yield from _lent(called, tests)
+        if (spoken := _AGAIN.search(sentence)) and not NONE.search(sentence):
+            yield from _again(spoken[0], called or sorted(names), tests)
 
 
 def _shapes(sentence: str, texts: Sequence[str]) -> Iterator[Ungiven]:
@@ -150,6 +165,36 @@ def _lent(called: Sequence[str], tests: Sequence[Test]) -> Iterator[Ungiven]:
                 f"the plan says what becomes of changes, and no test changes what {name} gives",
                 f"have a test change what {name} gave, and ask it again",
             )
+
+
+def _again(spoken: str, called: Sequence[str], tests: Sequence[Test]) -> Iterator[Ungiven]:
+    """What no test does twice alike, where the plan says what comes of that."""
+    about = [one.text for one in tests if any(f"{name}(" in one.text for name in called)]
+    blocks = [block for text in about for block in _blocks(text)]
+    if blocks and not any(_does_twice(called, block) for block in blocks):
+        shown = ", ".join(called[:2])
+        yield Ungiven(
+            f'the plan says "{spoken}", and no test calls {shown} twice alike',
+            "have one test do it twice, and compare both",
+        )
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The tests of a file, each from its first line to the next one's; helpers go with them."""
+    starts = [match.start() for match in _BLOCKS.finditer(text)]
+    yield from (text[one:end] for one, end in zip(starts, (*starts[1:], len(text)), strict=True))
+
+
+def _does_twice(called: Sequence[str], block: str) -> bool:
+    """Whether a test calls a function, or what it gave, twice with the same first argument."""
+    if _LOOPS.search(block):
+        return True
+    every = "|".join(map(re.escape, called))
+    bound = re.findall(_BOUND.format(every), block)
+    either = "|".join((every, *map(re.escape, bound)))
+    # What makes the thing that is asked is called anew for another one of it.
+    calls = re.findall(rf"([\w$.]*)(?<![\w$])({either})\s*\(\s*([^,()]*)", block)
+    return len({*calls}) < len(calls)
 
 
 def _changes_result(name: str, test: Test) -> bool:

@@ -118,3 +118,37 @@ def test_scripts_are_asked_alike(tmp_path, line, told):
     plan = ("`settings` gives a fresh copy to each caller",)
     found = wordings(said(tmp_path, SCRIPT, SCRIPT_TESTS % line, plan, path="shop.mjs"))
     assert bool(found) is told, found
+
+
+CLOSES = (
+    "class Queue:\n    def close(self):\n        pass\n    def take(self, n):\n        return n\n"
+)
+CLOSING = "from shop import Queue\n\ndef test_it():\n    queue = Queue()\n    queue.close()\n{}\n"
+TWICE = ("`Queue.close`: to close it again does nothing",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("    assert queue.take(1) == 1", True),
+        ("    queue.close()", False),
+        ("    for _ in range(2):\n        queue.close()", False),
+        ("\ndef test_more():\n    Queue().close()", True),
+    ],
+)
+def test_what_is_done_again_has_to_be_done_twice_in_one_test(tmp_path, lines, told):
+    found = wordings(said(tmp_path, CLOSES, CLOSING.format(lines), TWICE))
+    wanted = 'the plan says "close it again", and no test calls close twice alike'
+    assert found == ([wanted] if told else [])
+
+
+def test_what_is_given_back_may_be_asked_again_under_its_own_name(tmp_path):
+    code = "def matcher(text):\n    return text.__eq__\n"
+    tests = (
+        "from shop import matcher\ndef test_it():\n    fits = matcher('a')\n    assert fits('a')\n"
+    )
+    plan = ("`matcher` gives what can be asked again and again",)
+    assert len(wordings(said(tmp_path, code, tests, plan))) == 1
+    (tmp_path / "more").mkdir()
+    more = tests + "    assert fits('a')\n"
+    assert wordings(said(tmp_path / "more", code, more, plan)) == []
