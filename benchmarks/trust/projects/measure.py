@@ -28,6 +28,9 @@ import base_python
 import base_python_around
 import base_python_asserts
 import base_python_config
+import eighth_base
+import eighth_good
+import eighth_new
 import fifth_base
 import fifth_good
 import fifth_new
@@ -90,6 +93,9 @@ WRITTEN = (
     seventh_base,
     seventh_new,
     seventh_good,
+    eighth_base,
+    eighth_new,
+    eighth_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -121,12 +127,13 @@ def lists() -> str:
     fifth = _digest("fifth*.py")
     sixth = _digest("sixth*.py")
     seventh = _digest("seventh*.py")
+    eighth = _digest("eighth*.py")
     head = f"{count}, {families} families of bad changes"
     return (
         f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
         f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
         f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}\n"
-        f"seventh: sha256:{seventh}"
+        f"seventh: sha256:{seventh}\neighth: sha256:{eighth}"
     )
 
 

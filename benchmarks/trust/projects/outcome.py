@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from changes import Files
+from eighth import CHECKS as EIGHTH_CHECKS
+from eighth import whole_check as eighth_text
 from fifth import CHECKS as FIFTH_CHECKS
 from fifth import whole_check as fifth_text
 from late import CHECKS as LATE_CHECKS
@@ -150,6 +152,7 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
         (FIFTH_CHECKS, fifth_text),
         (SIXTH_CHECKS, sixth_text),
         (SEVENTH_CHECKS, seventh_text),
+        (EIGHTH_CHECKS, eighth_text),
     )
     checks, whole = next(way for way in ways if one.case.project.name in way[0])
     path, command = checks[one.case.project.name]

@@ -91,6 +91,14 @@ PACKAGES = {
         "time-span@5.1.0",
         "yocto-queue@1.2.1",
     ),
+    "hookable": (
+        "vitest@4.1.4",
+        "@vitest/coverage-v8@4.1.4",
+        "typescript@6.0.2",
+        "@types/node@25.6.0",
+        "expect-type@1.3.0",
+        "esbuild@0.28.2",
+    ),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
