@@ -439,6 +439,18 @@ def test_what_is_done_first_where_there_is_nothing_is_warned_of_alone(yard, cond
     assert [kind for kind, _ in said] == [severity], found
 
 
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [("'latin-1'", "warning"), ('"UTF-8"', "warning"), ("'latin letters'", "question")],
+)
+def test_another_encoding_often_gives_the_same_and_is_no_question(text, severity):
+    way = Way("text", f"another text than `{text}`", Mutant("a.py", "f", "text", 2, 0, 0, b""))
+    tried = Tried("a.py", "f", is_new=True)
+    tried.ways.append((way, Ends.SURVIVED))
+    (found,) = tell_aspects("mutation", tried)
+    assert str(found.severity) == severity
+
+
 def test_each_change_says_its_line_and_the_hint_which_test_would_notice():
     def way(aspect, says, line):
         return Way(aspect, says, Mutant("shop.py", "sizes", aspect, line, 0, 0, b"")), Ends.SURVIVED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from runner.gates.mutation.run_mutants import Ends
@@ -48,6 +49,11 @@ _EMPTY = regex(
     r" always false"
 )
 """What is done first where there is nothing: the rest often comes to the same then."""
+_ENCODING = regex(
+    r"`[bBuUrR]{0,2}['\"](?:utf|latin|iso|ascii|us-ascii|cp\d|windows-\d|big5|gb\d|shift|euc)[\w-]*['\"]`",
+    re.IGNORECASE,
+)
+"""A name of an encoding: most of them give the same for plain letters."""
 _ENOUGH = 3
 """Of code that stood there before, so many changes that pass, and half of all, are asked about."""
 _SHOWN = 3
@@ -93,6 +99,8 @@ def tell_aspects(check: str, one: Tried) -> Iterator[Finding]:
 
 def is_small(way: Way) -> bool:
     """Whether it may well come to the same, so that it is told and not asked alone."""
+    if way.aspect == "text" and _ENCODING.search(way.says):
+        return True
     return way.aspect in _SMALL or bool(way.aspect == "condition" and _EMPTY.match(way.says))
 
 
