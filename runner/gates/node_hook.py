@@ -155,48 +155,80 @@ PRELOAD = r"""'use strict';
 
   // The folder that vitest takes for the project: it names files from there.
   function rootOf(words) {
-    const at = words.findIndex((word) => /^(?:--root|-r)(?:=|$)/.test(word));
-    const said = at < 0 ? '' : words[at].includes('=') ? words[at].split('=')[1] : words[at + 1];
+    const said = given(words, /^(?:--root|-r)(?:=|$)/);
     return require('path').resolve(said || '.');
   }
 
-  // What its settings say, of those that lie there.
+  // What its settings say: of those that lie there, and of the file that is named.
   function settings(root) {
     const fs = require('fs'), path = require('path');
     const names = fs.readdirSync(root).filter((one) => /^vite(?:st)?\.config\.\w+$/.test(one));
-    return names.map((one) => fs.readFileSync(path.join(root, one), 'utf8'));
+    const words = process.argv.slice(2), named = given(words, /^(?:--config|-c)(?:=|$)/);
+    const whole = [...names, ...(named ? [named] : [])].map((one) => path.resolve(root, one));
+    return [...new Set(whole)].filter(fs.existsSync).map((one) => fs.readFileSync(one, 'utf8'));
   }
 
-  // Lines by vitest itself, where it can; a goal of its own is not ours.
+  // What is said behind an option, as a word of its own or after `=`; empty where it is not given.
+  function given(words, option) {
+    const at = words.findIndex((word) => option.test(word));
+    if (at < 0) return '';
+    const [, ...said] = words[at].split('=');
+    return said.length ? said.join('=') : words[at + 1] || '';
+  }
+
+  // Lines by vitest itself, where it can, else by our own provider; a goal of its own is not ours.
   function lines(words) {
-    const path = require('path');
+    const fs = require('fs'), path = require('path');
     const has = (name) => {
       const at = path.resolve('package.json');
-      try { return !!require('module').createRequire(at).resolve(`@vitest/coverage-${name}`); }
-      catch { return false; }
+      try { return !!require('module').createRequire(at).resolve(`@vitest/${name}`); }
+      catch (error) { return error.code === 'ERR_PACKAGE_PATH_NOT_EXPORTED'; }
     };
     if (!env.RUNNER_COVER_LCOV || words.includes('--no-coverage')) return [];
-    const providers = ['v8', 'istanbul'].filter(has);
-    if (!providers.length) return [];
-    delete env.NODE_V8_COVERAGE; // both would take the same counts
+    const says = (name) => words.some((word) => word.split('=')[0] === `--coverage.${name}`);
     const own = words.some((word) => word.startsWith('--coverage'));
+    const root = rootOf(words), texts = settings(root);
+    const installed = ['v8', 'istanbul'].filter((name) => has(`coverage-${name}`));
+    if (!installed.length) {
+      const ours = path.join(__dirname, 'vitest.mjs');
+      // A browser would be asked to load it; what a person asks for fails as it would.
+      const browsers = ['', '-playwright', '-webdriverio', '-preview'];
+      if (own || browsers.some((name) => has(`browser${name}`)) || !fs.existsSync(ours)) return [];
+      const words = ['enabled=true', 'provider=custom', `customProviderModule=${ours}`];
+      return words.map((word) => `--coverage.${word}`);
+    }
+    delete env.NODE_V8_COVERAGE; // both would take the same counts
     const goals = ['lines', 'functions', 'branches', 'statements'];
     const folder = path.join(env.RUNNER_COVER_LCOV, `vitest-${process.pid}`);
-    const root = rootOf(words);
+    // Settings may name another provider, or `undefined`: by that none measures, no goal holds.
+    const saying = (pattern) => texts.some((text) => pattern.test(text));
+    const provider = saying(/\bprovider\s*:\s*['"]istanbul['"]/) ? 'istanbul' : 'v8';
+    const held = own && (says('provider') || !saying(/\bprovider\s*:\s*(?:undefined|null)\b/));
     // Where settings choose what is measured, nothing of other packages would be.
-    const chooses = /\bcoverage\s*:\s*\{[^{}]*\binclude\s*:/;
-    const chosen = settings(root).some((text) => chooses.test(text));
+    const chosen = saying(/\bcoverage\s*:\s*\{[^{}]*\binclude\s*:/);
+    const place = says('reportsDirectory') && given(words, /^--coverage\.reportsDirectory(?:=|$)/);
     process.on('exit', () => {
-      try { require('fs').writeFileSync(path.join(folder, 'root'), root); }
-      catch { /* there is no report */ }
+      try {
+        if (place) {
+          fs.mkdirSync(folder, { recursive: true });
+          fs.copyFileSync(path.resolve(root, place, 'lcov.info'), path.join(folder, 'lcov.info'));
+        }
+        fs.writeFileSync(path.join(folder, 'root'), root);
+      } catch { /* there is no report */ }
     });
-    return [
+    // An option that is given twice is refused, but for lists.
+    const once = {
+      enabled: 'true',
       // Other packages of the repository lie outside of this one's root.
-      '--coverage.enabled=true', '--coverage.allowExternal=true', '--coverage.reporter=lcovonly',
-      `--coverage.reportsDirectory=${folder}`,
-      ...(providers[0] === 'istanbul' ? ['--coverage.provider=istanbul'] : []),
-      ...(chosen ? ['--coverage.include=**'] : []),
-      ...(own ? [] : goals.map((name) => `--coverage.thresholds.${name}=0`)),
+      allowExternal: 'true',
+      reportsDirectory: folder,
+      provider: installed.includes(provider) ? provider : installed[0],
+      ...(held ? {} : Object.fromEntries(goals.map((name) => [`thresholds.${name}`, '0']))),
+    };
+    const more = Object.keys(once).filter((name) => !says(name));
+    return [
+      ...more.map((name) => `--coverage.${name}=${once[name]}`),
+      '--coverage.reporter=lcovonly', ...(chosen ? ['--coverage.include=**'] : []),
     ];
   }
 

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.gates import node_hook
+    from runner.gates import node_hook, vitest_hook
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import Told
     from runner.plan.shell import failing_lines
     from runner.process.base import Place, Ran
 else:
     node_hook = lazy_module("runner.gates.node_hook")
+    vitest_hook = lazy_module("runner.gates.vitest_hook")
     failing_lines = lazy_module("runner.plan.shell.failing_lines")
 
 
@@ -240,6 +241,7 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     folder = own_folder(place.box, _HOOKS)
     programs = own_folder(place.box, _HOOKS, "bin")
     put(folder / "report.cjs", node_hook.PRELOAD.encode())
+    put(folder / "vitest.mjs", vitest_hook.PROVIDER.encode())
     for tool in _TOOLS:
         real = which(tool, environment)
         # Where PATH has ours already, it would start itself without end.

@@ -55,7 +55,7 @@ def fit(check: Check, bench: GateContext, fitted: Fitted) -> Fitted:
     line = shim.in_front(fitted.line, start)
     variables = {**fitted.variables, **_python(bench, fitted, folder, start)}
     if _speaks(bench, "javascript"):
-        # jest and vitest measure what they translate themselves (`node_hook`); else Node is asked
+        # jest and vitest measure what they translate (`node_hook`, `vitest_hook`); else Node does
         variables["NODE_V8_COVERAGE"] = str(folder / V8)
         variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
     if _speaks(bench, "go"):

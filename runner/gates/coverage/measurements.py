@@ -103,9 +103,9 @@ def _read_tool_lines(bench: GateContext, folder: Path) -> tuple[dict[str, Lines]
 
 
 def _ran_unseen(folder: Path, seen: set[str]) -> bool:
-    """Whether the tests ran where V8 tells nothing of them: in workers of vitest 4.
+    """Whether the tests ran where nobody counts: in workers of vitest that was not let measure.
 
-    Its own provider of coverage was not there either; what V8 saw is the tool's configuration.
+    It was told `--no-coverage`, or may use a browser; what V8 saw is the tool's configuration.
     """
     is_vitest = (folder / instrument.LCOV / instrument.VITEST).is_dir()
     return is_vitest and not any(map(holds_tests, seen))
