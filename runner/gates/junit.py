@@ -13,14 +13,17 @@ from collections import Counter
 from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
-from xml.parsers import expat
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from xml.parsers import expat
+else:
+    expat = lazy_module("xml.parsers.expat")
 
 FAILED_WORDS = ("failed", "failures", "error", "errors")
 """Under which tools count what failed."""

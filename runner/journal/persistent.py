@@ -28,20 +28,28 @@ class PersistentMap(Mapping[K, V]):
     __slots__ = ("_buckets", "_length")
 
     def __init__(self, items: Iterable[tuple[K, V]] = ()) -> None:
-        building: Building[K, V] = Building()
-        for key, value in items:
-            building[key] = value
-        self._buckets, self._length = building.parts()
+        # One empty dict for all: the first write to each of them copies it.
+        self._begin(({},) * _BUCKETS, 0, dict(items))
 
-    @classmethod
-    def of(cls, buckets: tuple[dict[K, V], ...], length: int) -> PersistentMap[K, V]:
-        """The map of these buckets, which nobody may change from now on."""
-        made = cls.__new__(cls)
-        made.__setstate__((buckets, length))
+    def with_items(self, items: Mapping[K, V]) -> PersistentMap[K, V]:
+        """The map that has these, too; itself where there are none."""
+        if not items:
+            return self
+        made = PersistentMap[K, V]()
+        made._begin(self._buckets, self._length, items)  # its own kind
         return made
 
-    def __setstate__(self, parts: tuple[tuple[dict[K, V], ...], int]) -> None:
-        self._buckets, self._length = parts
+    def _begin(self, buckets: tuple[dict[K, V], ...], length: int, items: Mapping[K, V]) -> None:
+        """Set what it holds, once: these, and what was there before."""
+        own, copied = list(buckets), set[int]()
+        for key, value in items.items():
+            number = _bucket(key)
+            if number not in copied:
+                copied.add(number)
+                own[number] = own[number].copy()
+            length += key not in own[number]
+            own[number][key] = value
+        self._buckets, self._length = tuple(own), length
 
     def __getitem__(self, key: K) -> V:
         return self._buckets[_bucket(key)][key]
@@ -67,22 +75,16 @@ class PersistentMap(Mapping[K, V]):
 
 
 class Building(Mapping[K, V]):
-    """A map that is being made from a frozen one: it copies a small dict when first written to."""
+    """A map that is being made from a frozen one: what was set lies beside it until the end."""
 
-    __slots__ = ("_buckets", "_length", "_owned", "_start")
+    __slots__ = ("_set", "_start")
 
     def __init__(self, start: PersistentMap[K, V] | None = None) -> None:
-        self._start = start
-        self._buckets: list[dict[K, V]] | None = None
-        self._length = 0 if start is None else start._length  # noqa: SLF001 # the two are one
-        self._owned: set[int] = set()
+        self._start = PersistentMap[K, V]() if start is None else start
+        self._set: dict[K, V] = {}
 
     def __getitem__(self, key: K) -> V:
-        if self._buckets is not None:
-            return self._buckets[_bucket(key)][key]
-        if self._start is not None:
-            return self._start[key]
-        raise KeyError(key)
+        return self._set[key] if key in self._set else self._start[key]
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -91,42 +93,19 @@ class Building(Mapping[K, V]):
 
     def get(self, key: K, default: V | T | None = None, /) -> V | T | None:
         """The value under `key`, or the default; nothing is raised and caught for a new key."""
-        if self._buckets is not None:
-            return self._buckets[_bucket(key)].get(key, default)
-        return default if self._start is None else self._start.get(key, default)
+        return self._set[key] if key in self._set else self._start.get(key, default)
 
     def __setitem__(self, key: K, value: V) -> None:
-        number = _bucket(key)
-        buckets = self._buckets or self._open()
-        if number not in self._owned:
-            buckets[number] = buckets[number].copy()
-            self._owned.add(number)
-        bucket = buckets[number]
-        if key not in bucket:
-            self._length += 1
-        bucket[key] = value
+        self._set[key] = value
 
     def __iter__(self) -> Iterator[K]:
-        for bucket in self._buckets or (self._start._buckets if self._start else ()):  # noqa: SLF001 # the two are one
-            yield from bucket
+        yield from self._start
+        yield from (key for key in self._set if key not in self._start)
 
     def __len__(self) -> int:
-        return self._length
-
-    def parts(self) -> tuple[tuple[dict[K, V], ...], int]:
-        """What a frozen map is made of; the next write copies again."""
-        self._owned.clear()
-        return tuple(self._open()), self._length
+        return len(self._start) + sum(key not in self._start for key in self._set)
 
     def finish(self) -> PersistentMap[K, V]:
         """The frozen map; the one it was made from when nothing was set."""
-        if self._buckets is None and self._start is not None:
-            return self._start
-        return PersistentMap.of(*self.parts())
-
-    def _open(self) -> list[dict[K, V]]:
-        if self._buckets is None:
-            start = self._start
-            # One empty dict for all: the first write to each of them copies it (`_owned`).
-            self._buckets = [{}] * _BUCKETS if start is None else list(start._buckets)  # noqa: SLF001 # the two are one
-        return self._buckets
+        self._start, self._set = self._start.with_items(self._set), {}
+        return self._start

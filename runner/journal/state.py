@@ -139,7 +139,9 @@ def fold(records: Iterable[Record], start: RunState | None = None) -> RunState:
 class Folding:
     """A state that is being made; `done` freezes it. One path for one record and for many."""
 
-    __slots__ = ("_awaiting", "_last", "_reviews", "_since", "_start", "_tasks", "_values")
+    __slots__ = (
+        *("_awaiting", "_landing", "_last", "_reviews", "_since", "_start", "_tasks", "_values"),
+    )
 
     def __init__(self, start: RunState) -> None:
         self._start = start
@@ -151,6 +153,7 @@ class Folding:
         self._since: dict[str, None] | None = None
         self._awaiting: dict[str, None] | None = None
         self._last: Record | None = None
+        self._landing = start.landing
 
     def take(self, record: Record) -> None:
         """Fold one record in; an event that is unknown only moves the sequence on."""
@@ -158,10 +161,12 @@ class Folding:
         kind = type(record.event)
         change = TASK_FOLDS.get(kind)
         if change is not None:
-            task = self._tasks.get(record.task) or TaskState(record.task)
-            self._tasks[record.task] = change(task, record, record.event)
-            if kind in _SETTLES_LANDING:
-                self._settle_landing(record)
+            name = record.task
+            task = self._tasks.get(name) or TaskState.new(name)
+            self._tasks[name] = change(task, record, record.event)
+            landing = self._landing
+            if landing is not None and landing.task == name and kind in _SETTLES_LANDING:
+                self._landing = None
         note = self.FOLDS.get(kind)
         if note is not None:
             note(self, record, record.event)
@@ -181,16 +186,12 @@ class Folding:
             last_id=self._last.id if newest else self._start.last_id,
             tasks=self._tasks.finish(),
             reviews=self._reviews.finish(),
+            landing=self._landing,
             **values,
         )
 
     def _now(self, name: str) -> Any:
         return self._values[name] if name in self._values else getattr(self._start, name)
-
-    def _settle_landing(self, record: Record) -> None:
-        landing: Record | None = self._now("landing")
-        if landing is not None and landing.task == record.task:
-            self._values["landing"] = None
 
     # --- the run ----------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ class Folding:
         self._reviews[ReviewKey(record.task, event.path, event.before, event.after)] = event
 
     def _task_landing(self, record: Record, _: events.TaskLanding) -> None:
-        self._values["landing"] = record
+        self._landing = record
 
     def _task_landed(self, _: Record, event: events.TaskLanded) -> None:
         if event.commit:
@@ -253,7 +254,7 @@ class Folding:
     def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
         tasks = self._tasks
         for name, status in event.statuses.items():
-            tasks[name] = (tasks.get(name) or TaskState(name)).as_published(status)
+            tasks[name] = (tasks.get(name) or TaskState.new(name)).as_published(status)
         self._values.update(published_head=event.head, published_plan=event.plan)
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:

@@ -27,7 +27,6 @@ from runner.plan.outline import (
     Known,
     KnownSection,
     Outline,
-    Stretches,
     digest_without,
     find_plain,
     head_of,
@@ -36,6 +35,7 @@ from runner.plan.outline import (
 )
 from runner.plan.scanner import may_scan, scan
 from runner.plan.source import body_start
+from runner.plan.stretches import Stretches, tell_digests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ else:
     plain_sections = lazy_module("runner.plan.plain_sections")
 
 
-_FORMAT = 12
+_FORMAT = 13
 _OUTLINE = "outline.json"
 _STRETCHES = "stretches.json"
 _PLAN = "plan.json"
@@ -231,7 +231,7 @@ class _Digests:
         kept = Stretches(data, (), self._by_start.__getitem__)
         for found in self.sections:
             if found.known is None:
-                kept.note(found, told=True)
+                kept.note(tell_digests(found))
             else:
                 kept.part()
         kept.part()

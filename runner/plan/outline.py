@@ -10,20 +10,19 @@ not known is parsed.
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
 import zlib
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Spec, Status
+from runner.model.columns import new_tuple
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import heading_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from runner.plan.scanner import Scanned
 
@@ -32,7 +31,8 @@ _HEADING = regex(rb"(?P<line>#{1,6})(?:[ \t]+(?P<text>[^\r\n]*))?(?=[\r\n]|\Z)")
 _SETEXT = regex(rb"(?P<text>[A-Za-z][^\r\n]*)\r?\n(?P<line>=+|-+)[ \t]*(?=[\r\n]|\Z)")
 
 
-_SHA256, _HALF = "sha256:", 64
+SHA256 = "sha256:"
+_HALF = 64
 
 
 class Cut(NamedTuple):
@@ -106,7 +106,7 @@ class OutlineTask(NamedTuple):
         """Both digests of the task; its section is read for them when it was not before."""
         known = self.digests
         if isinstance(known, str):
-            return Spec(_SHA256 + known[:_HALF], _SHA256 + known[_HALF:])
+            return Spec(SHA256 + known[:_HALF], SHA256 + known[_HALF:])
         return known(self.span.start) if callable(known) else known
 
 
@@ -147,135 +147,15 @@ class Outline:
         return {task.id: task.span for task in reversed(self.tasks)}
 
 
-_LEAST, _MOST = 8, 512
-"""Sections that a stretch has at least, since fewer are scanned as quickly, and at most."""
-_COLONS = 2
-_STATUSES = {str(status): status for status in Status}
-
-
-class Stretches:
-    """Plain sections in a row, kept by their very bytes and the line that ends the last of them.
-
-    That line is all that a plain section's end is known by (`scanner`), so where bytes and line
-    are the same, so are the sections. A row's key names the digest, the CRC of the first line,
-    by which a stretch that moved is found again, and the bytes.
-    """
-
-    def __init__(
-        self, data: bytes, rows: Iterable[tuple[str, bytes]], digests: Callable[[int], Spec]
-    ) -> None:
-        self.digests = digests
-        self.rows: list[tuple[str, bytes]] = []
-        """Those of this file, in its order, as they are to be kept."""
-        self._data, self._view = data, memoryview(data)
-        self._known = [row for row in rows if row[0].count(":") == _COLONS]
-        self._by_head: dict[str, list[int]] = {}
-        for index, (key, _) in enumerate(self._known):
-            self._by_head.setdefault(key.split(":")[1], []).append(index)
-        self._expected = 0
-        self._pending: list[list[object]] = []
-        self._start = 0
-        """Where the first section begins that is pending."""
-
-    @property
-    def differ(self) -> bool:
-        """Whether other rows are to be kept than were."""
-        return self.rows != self._known
-
-    def take(self, offset: int, line: int) -> Sequence[Found]:
-        """The sections of a kept stretch that begins at a byte; none where there is none."""
-        for index in self._candidates(offset) if self._known else ():
-            key, text = self._known[index]
-            digest, _, size = key.split(":")
-            end = offset + int(size) if size.isdecimal() else 0
-            if not offset < end <= len(self._data) or digest != self._digest(offset, end):
-                continue
-            try:
-                found = list(self._decode(json.loads(text), offset, line))
-            except (TypeError, ValueError, KeyError):
-                continue
-            if found and found[-1].end == end:
-                self.part()
-                self.rows.append((key, text))
-                self._expected = index + 1
-                return found
-        return ()
-
-    def note(self, found: Found, *, told: bool = False) -> None:
-        """A plain section that was scanned; `told` where the digests of all are known."""
-        if not self._pending:
-            self._start = found.start
-        self._pending.append(_row(found, told=told))
-        if len(self._pending) == _MOST:
-            self._close(found.end)
-
-    def part(self) -> None:
-        """What stands behind is no plain section that is not kept yet."""
-        if self._pending:
-            self._close(self._start + sum(cast("int", row[0]) for row in self._pending))
-
-    def _close(self, end: int) -> None:
-        pending, self._pending = self._pending, []
-        if len(pending) >= _LEAST:
-            digest, head = self._digest(self._start, end), head_of(self._data, self._start)
-            text = json.dumps(pending, separators=(",", ":")).encode()
-            self.rows.append((f"{digest}:{head}:{end - self._start}", text))
-
-    def _candidates(self, offset: int) -> Iterator[int]:
-        places = self._by_head.get(str(head_of(self._data, offset)), ())
-        if self._expected in places:
-            yield self._expected
-        yield from places[:8]
-
-    def _digest(self, start: int, end: int) -> str:
-        line_end = self._data.find(b"\n", end) + 1 or len(self._data)
-        return hashlib.sha256(self._view[start:line_end]).hexdigest()
-
-    def _decode(self, rows: Iterable[Any], offset: int, line: int) -> Iterator[Found]:
-        for size, lines, level, title, *said in rows:
-            if not said:
-                yield Found(None, offset, offset + size, line, lines, level, title, ())
-            else:
-                id_, status, note, kind, needs, outputs, at, length, before, after, told = said
-                at += offset
-                task = OutlineTask(
-                    *(sys.intern(id_), title, line, _STATUSES[status], note, kind),
-                    tuple(map(sys.intern, needs)),  # one text, wherever the plan names it
-                    tuple(outputs),
-                    StatusSpan(at, at + length, before, after),
-                    told or self.digests,
-                )
-                yield Found(None, offset, offset + size, line, lines, level, "", (task,))
-            offset += size
-            line += lines
-
-
-def _row(found: Found, *, told: bool) -> list[object]:
-    """A plain section as a row of its stretch tells it; places count from its first byte."""
-    _, start, end, _, lines, level, title, tasks = found
-    if not tasks:
-        return [end - start, lines, level, title]
-    (task,) = tasks
-    at, behind, before, after = task.span
-    digests = task.digests
-    if told and not isinstance(digests, str):
-        spec = task.spec
-        digests = spec.what.removeprefix(_SHA256) + spec.proof.removeprefix(_SHA256)
-    return [
-        *(end - start, lines, level, task.title, task.id, task.status, task.note, task.type),
-        *(task.depends_on, task.outputs, at - start, behind - at, before, after),
-        digests if isinstance(digests, str) else "",
-    ]
-
-
 def find_plain(plain: Scanned, start: int, line: int, digests: Callable[[int], Spec]) -> Found:
     """A plain section with its place: it begins at byte `start`, on `line`."""
+    end, lines, level, title, task = plain
     tasks: tuple[OutlineTask, ...] = ()
-    if plain.task is not None:
-        one = plain.task
-        named, more = (one.id, one.title, line), (one.type, one.depends_on, one.outputs)
-        tasks = (OutlineTask(*named, one.status, one.note, *more, one.value, digests),)
-    return Found(None, start, plain.end, line, plain.lines, plain.level, plain.title, tasks)
+    if task is not None:
+        id_, named, status, note, kind, needs, outputs, value = task
+        light = (id_, named, line, status, note, kind, needs, outputs, value, digests)
+        tasks = (new_tuple(OutlineTask, light),)
+    return new_tuple(Found, (None, start, end, line, lines, level, title, tasks))
 
 
 def head_of(data: bytes, offset: int) -> int:
@@ -349,7 +229,7 @@ def _make_outline_task(
         task.depends_on,
         task.outputs,
         span,
-        Spec(_SHA256 + task.what, _SHA256 + task.proof),
+        Spec(SHA256 + task.what, SHA256 + task.proof),
     )
 
 

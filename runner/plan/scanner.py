@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.model import Status
+from runner.model.columns import new_tuple
 from runner.plan.field_names import key_of
 from runner.plan.inline import plain
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
@@ -68,10 +69,13 @@ _CHAPTER = regex(
 )
 _NEXT = regex(rb"(#{1,6}) (TASK-\d{3,}+: )?")
 _WORDS = rb"[A-Za-z][A-Za-z0-9 ,./_+-]*"
-_CODE = rb"`[^`]*[^`\s][^`]*`"
-_PATH = rb"`([A-Za-z0-9_][A-Za-z0-9_./*-]*)`"
-_PATHS = rb"%s(?:, %s)*" % (_PATH, _PATH)
-_ONE_PATH = regex(_PATH)
+_CODE = rb"`(?! *+`)[^`\x00-\x1f\x7f]++`"
+_PATH = rb"[A-Za-z0-9_][A-Za-z0-9_./*-]*+"
+_PATHS = rb"`%s`(?:, `%s`)*+" % (_PATH, _PATH)
+_ONE_PATH = regex(rb"`(%s)`" % _PATH)
+_NEEDED = rb"none|None|TASK-\d{3,}+(?:, TASK-\d{3,}+)*+"
+_CRITERION = rb"(?:\[[ xX]\] )?+(?:[A-Za-z]|`(?!`)%s)%s*+" % (_TEXT, _TEXT)
+_TEST = rb"(?:TC-\d++(?: \((?:unit|integration|e2e)\))?+: )?+" + _CODE
 _NONE = (b"", b"none", b"None")
 
 
@@ -87,11 +91,11 @@ def _entries(entry: bytes) -> re.Pattern[bytes]:
 _FORMS = {
     "status": _single(rb".+"),
     "type": _single(rb"[A-Za-z]+"),
-    "depends_on": _single(rb"none|None|TASK-\d{3,}(?:, TASK-\d{3,})*"),
+    "depends_on": _single(_NEEDED),
     "outputs": _entries(_PATHS),
     "inputs": _entries(_PATHS),
-    "acceptance": _entries(rb"(?:\[[ xX]\] )?(?:[A-Za-z]|`[^`])[^\n]*"),
-    "test_contracts": _entries(rb"(?:TC-\d+(?: \((?:unit|integration|e2e)\))?: )?" + _CODE),
+    "acceptance": _entries(_CRITERION),
+    "test_contracts": _entries(_TEST),
     "contracts": _entries(
         rb"(?:openapi|schema): `[^`\s;,]+`(?: (?:= ?|app=)`[^`\s;,]+`)?|command: " + _CODE
     ),
@@ -114,6 +118,24 @@ _FORMS = {
     "no_proof": _single(b"none \xe2\x80\x94 [A-Za-z][^\n]*"),
 }
 """Of each field the forms that are certainly right."""
+_ITEMS = rb"(?:- %s:\n(?:  - (?:%s)\n)++)?+"
+# Markup, a sign that may close a heading, and a bracket at the end, which may say a status or needs
+# (`title_marks`), are looked at one by one.
+_BARE_TITLE = rb"[A-Za-z0-9](?: ?[^\x00-\x20\x7f-\xff*_~`\\\[\]<&#])*+(?<!\))"
+_USUAL = regex(
+    rb"(?P<fields>(?P<head>(#{2,6}) (TASK-\d{3,}+): (%s)\n++)(?=- )" % _BARE_TITLE
+    + rb"(?:- Status: (?P<status>[A-Za-z]%s*+)\n)?+" % _TEXT
+    + rb"(?:- Type: ([A-Za-z]++)\n)?+"
+    + rb"(?:- Depends on: (%s)\n)?+" % _NEEDED
+    + rb"(?:- Output files: (%s)\n)?+" % _PATHS
+    + _ITEMS % (b"Acceptance", _CRITERION)
+    + _ITEMS % (b"Test contracts", _TEST)
+    + rb")\n*+(\Z|(?=#{2,6} TASK-\d{3,}+: ))?+"
+)
+"""A task whose fields stand in the order that most are written in, each by its first name.
+
+Whatever it matches has the forms above: it is the same as asking for each field, but quicker.
+"""
 
 
 class PlainTask(NamedTuple):
@@ -169,6 +191,10 @@ class TaskLines(NamedTuple):
 
 def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | None:
     """The section that begins at a byte; None where it is not certainly of the plain shape."""
+    usual = _USUAL.match(data, start)
+    scanned = None if usual is None else _scan_usual(data, usual)
+    if scanned is not None:
+        return scanned
     head = _HEAD.match(data, start)
     if head is None:
         return _scan_chapter(data, start, prefixes)
@@ -177,21 +203,42 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
         return None
     fields = lines.fields
     value = lines.value
-    status = _status(data[value.start : value.end]) if value else (Status.PENDING, "")
+    status = _status(data[value.start : value.end]) if value else _PENDING
     outputs = paths_in(fields.get("outputs", b""))
     if status is None or outputs is None or paths_in(fields.get("inputs", b"")) is None:
         return None
-    kind = fields.get("type", b"\n")[:-1]
-    task = PlainTask(
-        lines.id,
-        lines.title,
-        *status,
-        "" if kind in _NONE else kind.decode().casefold(),
-        needs_in(fields.get("depends_on", b"\n")),
-        outputs,
-        value or _before_fields(lines.first),
-    )
+    kind, needs = (fields.get(key, b"\n")[:-1] for key in ("type", "depends_on"))
+    span = value or _before_fields(lines.first)
+    named = (lines.id, lines.title, *status)
+    task = PlainTask(*named, _kind(kind), needs_in(needs), outputs, span)
     return Scanned(lines.end, _lines(data, start, lines.end), lines.level, "", task)
+
+
+def _scan_usual(data: bytes, usual: re.Match[bytes]) -> Scanned | None:
+    """The section of a usual task; None where its parts are to be asked one by one."""
+    _, _, marks, id_, title, said, kind, needs, outputs, following = usual.groups()
+    start, end = usual.span()
+    if following is None:
+        found = _end(data, usual.end("fields"), len(marks))
+        if found is None:
+            return None
+        end = found
+    status = _PENDING if said is None else _status(said)
+    paths = () if outputs is None else paths_in(outputs)
+    if status is None or paths is None or len(title) > LONGEST_TITLE:
+        return None
+    if not _is_printable(data[start:end]):
+        return None
+    if said is None:
+        span = _before_fields(usual.end("head"))
+    else:
+        span = new_tuple(StatusSpan, (*usual.span("status"), "", ""))
+    named = (id_.decode(), title.decode(), *status)
+    task = new_tuple(PlainTask, (*named, _kind(kind), needs_in(needs), paths, span))
+    return new_tuple(Scanned, (end, _lines(data, start, end), len(marks), "", task))
+
+
+_PENDING = (Status.PENDING, "")
 
 
 def _before_fields(first: int) -> StatusSpan:
@@ -310,10 +357,16 @@ def _status(raw: bytes) -> tuple[Status, str] | None:
     return None if ODD_VALUE.search(raw) else read_status(raw.decode())
 
 
-def needs_in(said: bytes) -> tuple[str, ...]:
+@lru_cache(maxsize=256)
+def _kind(said: bytes | None) -> str:
+    return "" if said is None or said in _NONE else said.decode().casefold()
+
+
+def needs_in(said: bytes | None) -> tuple[str, ...]:
     """The ids of a plain Depends on."""
-    needs = said[:-1]
-    return () if needs in _NONE else tuple(dict.fromkeys(needs.decode().split(", ")))
+    if said is None or said in _NONE:
+        return ()
+    return tuple(dict.fromkeys(said.decode().split(", ")))
 
 
 def paths_in(said: bytes) -> tuple[str, ...] | None:

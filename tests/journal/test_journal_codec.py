@@ -3,6 +3,7 @@ import json
 import pytest
 from journal_story import FINDING, records, whole_story
 
+from runner.errors import RunnerError
 from runner.journal.events import NAMES, TYPES, RunStuck, Unknown
 from runner.journal.records import (
     ENVELOPE,
@@ -11,6 +12,7 @@ from runner.journal.records import (
     UnfitRecordError,
     decode,
     encode,
+    read_journal,
 )
 from runner.journal.state import FOLDED, fold
 
@@ -122,6 +124,81 @@ def test_what_no_fold_needs_need_not_be_read():
     story = whole_story()
     lines = [encode(record) for record in story]
     assert fold(decode(line, wanted=FOLDED) for line in lines) == fold(story)
+
+
+def summed(body):
+    from zlib import crc32
+
+    return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
+
+
+def as_read(line, path):
+    """What the reading of a journal makes of a line behind one of its kind, or how it refuses."""
+    (before,) = records(RunStuck(waiting=("A-1",)))
+    path.write_bytes(encode(before) + line + encode(before._replace(seq=3)))
+    try:
+        return list(read_journal(path))[1]
+    except RunnerError as error:
+        return error.message.partition(": ")[2]
+
+
+def as_decoded(line):
+    try:
+        return decode(line)
+    except ValueError as error:
+        return str(error)
+
+
+_ENVELOPE = (
+    b'{"v":1,"id":"i","seq":2,"time":"t","run":"r","type":"run.stuck","task":"","attempt":0,'
+    b'"cause":"","origin":"o","producer":"p"'
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _ENVELOPE + b',"waiting":["A-1"]',
+        _ENVELOPE + b',"waiting":["A-2"],"more":{"crc":1}',
+        _ENVELOPE + b',"waiting":[],"waiting":["A-1"]',
+        _ENVELOPE + b',"waiting":["A-1"],"task":"T-2"',
+        _ENVELOPE + b',"waiting":["A-1"],"attempt":7',
+        _ENVELOPE + b',"waiting":["A-1"],"crc":"00000000"',
+        _ENVELOPE + b',"waiting":["A-1"]},{"a":1',
+        _ENVELOPE + b',"waiting":["A-1"',
+        _ENVELOPE + b',"waiting":"A-1"',
+        _ENVELOPE + b',"waiting":["\xff"]',
+        _ENVELOPE + b"," + b"[" * 100_000,
+        _ENVELOPE,
+        _ENVELOPE.replace(b'"id":"i"', b'"id":"\\u0069"') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"id":"i"', b'"id":"a\tb"') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"seq":2', b'"seq":02') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"seq":2', b'"seq":2.0') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"attempt":0', b'"attempt":-0') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"attempt":0', b'"attempt":-3') + b',"waiting":[]',
+        _ENVELOPE.replace(b'"v":1', b'"v":2') + b',"waiting":[]',
+        _ENVELOPE.replace(b"run.stuck", b"moon.risen") + b',"waiting":[{"a":1}]',
+        _ENVELOPE.replace(b',"task":""', b"") + b',"task":"","waiting":[]',
+    ],
+)
+def test_a_line_is_read_in_its_journal_as_it_is_decoded_alone(tmp_path, body):
+    line = summed(body)
+    alone, read = as_decoded(line), as_read(line, tmp_path / "journal.jsonl")
+    if isinstance(alone, str):
+        assert isinstance(read, str)
+        assert alone in read
+    else:
+        assert read == alone
+
+
+def test_records_that_differ_in_their_envelope_alone_are_told_apart(tmp_path):
+    story = records(*(RunStuck(waiting=("A-1", "é\udc80")) for _ in range(5)))
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(map(encode, story)))
+    for wanted in (None, FOLDED, ()):
+        read = list(read_journal(path, wanted=wanted))
+        assert read == [decode(encode(one), wanted=wanted) for one in story]
+        assert [one.seq for one in read] == [1, 2, 3, 4, 5]
 
 
 def test_a_name_that_is_no_utf_8_survives():

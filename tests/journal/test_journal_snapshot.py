@@ -3,9 +3,11 @@ from journal_story import whole_story
 
 from runner.errors import RunnerError
 from runner.journal import snapshot
+from runner.journal.persistent import PersistentMap
 from runner.journal.records import encode, read_places
-from runner.journal.snapshot import load_state, save_state
+from runner.journal.snapshot import load_state, read_state, save_state, write_state
 from runner.journal.state import RunState, fold
+from runner.journal.task_state import TaskState
 
 
 @pytest.fixture
@@ -124,3 +126,27 @@ def test_a_cache_that_cannot_be_written_is_no_failure(path, tmp_path, monkeypatc
     monkeypatch.setattr(snapshot, "WORTH_SAVING", 1)
     (tmp_path / "file").write_text("")
     assert load_state(path, tmp_path / "file" / "cache") == fold(whole_story())
+
+
+@pytest.mark.parametrize("count", [1, 511, 512, 513, 1100])
+def test_many_tasks_come_back_as_they_were_whether_alike_or_not(count):
+    some = list(fold(whole_story()).tasks.values())
+    tasks = [some[number % len(some)]._replace(id=f"T{number}") for number in range(count)]
+    alike = [TaskState(f"T{number}", note="as all") for number in range(count)]
+    for group in (tasks, alike):
+        state = RunState(seq=3, tasks=PersistentMap((one.id, one) for one in group))
+        body = write_state(state)
+        again = read_state(body)
+        assert again == state
+        assert write_state(again) == body
+    assert len(body) < 40 * count + 2_000, "what is the same for all is written once"
+
+
+def test_a_snapshot_that_lacks_lines_or_tells_of_too_many_tasks_is_none():
+    state = fold(whole_story())
+    lines = write_state(state).split(b"\n")
+    for end in range(1, len(lines)):
+        with pytest.raises(ValueError, match="missing"):
+            read_state(b"\n".join(lines[:end]))
+    with pytest.raises(ValueError, match="values for 1000000"):
+        read_state(b'{"run":{},"landing":"","reviews":[],"tasks":1}\n[1000000,{"id":["a"]}]')

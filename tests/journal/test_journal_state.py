@@ -24,16 +24,18 @@ from runner.journal.events import (
     TaskAdopted,
     TaskApproved,
     TaskBlocked,
+    TaskDone,
     TaskFailed,
     TaskReopened,
     TaskStaled,
     WriteRejected,
     WriteReviewed,
 )
+from runner.journal.persistent import PersistentMap
 from runner.journal.state import RunState, fold
 from runner.journal.task_fold import fold_asked_anew
 from runner.journal.task_state import Held, Landed, TaskState, Try
-from runner.model import Ending, Reason, Spec, Status, digest_of
+from runner.model import Ending, Reason, Spec, Status, Usage, digest_of
 
 ONE = "TASK-001"
 
@@ -166,6 +168,54 @@ def test_a_stale_task_keeps_its_evidence_and_a_reopened_one_does_not():
     reopened = state_of(*done, (TaskReopened("again"), 0))
     assert (reopened.status, reopened.spec, reopened.commit) == (Status.PENDING, None, "")
     assert (reopened.last_attempt, reopened.durations) == (1, (2.0,))
+
+
+def test_of_a_task_that_becomes_done_each_field_says_its_own():
+    before = TaskState(
+        "TASK-001",
+        note="old",
+        tree="old",
+        tried=Spec("w", "p"),
+        last_attempt=4,
+        plan_sessions=2,
+        base="base",
+        last_tree="last",
+        durations=(1.0,),
+        draft="draft",
+        published=Status.BLOCKED,
+        usage=Usage(1),
+        spent=Usage(2),
+        findings=(FINDING,),
+        tries=(Try(3, "t", ()),),
+        culprit="X-1",
+        aside=2.0,
+        unproven="old",
+    )
+    event = TaskDone(SPEC, "commit", "tree", patterns=("P",), note="n", unproven="u")
+    (record,) = records((event, "TASK-001", 3))
+    start = RunState(tasks=PersistentMap([("TASK-001", before)]))
+    assert fold([record], start).task("TASK-001") == TaskState(
+        id="TASK-001",
+        status=Status.DONE,
+        note="n",
+        spec=SPEC,
+        commit="commit",
+        tree="tree",
+        verified=True,
+        tried=Spec("w", "p"),
+        last_attempt=4,
+        plan_sessions=2,
+        base="base",
+        last_tree="last",
+        patterns=("P",),
+        durations=(1.0,),
+        published=Status.BLOCKED,
+        done_at=record.time,
+        cause=record.id,
+        origin=record.origin,
+        usage=Usage(1),
+        unproven="u",
+    )
 
 
 def test_an_adopted_task_is_done_on_somebodys_word():

@@ -10,6 +10,7 @@ import pytest
 from growth import grows_as_its_input
 
 from runner.model import Severity, Spec
+from runner.plan import scanner
 from runner.plan.body import read_body
 from runner.plan.cache import load_outline
 from runner.plan.document import read_plan
@@ -290,6 +291,64 @@ def test_a_section_is_scanned_as_it_is_read_or_left_to_the_reader(seed, odd):
     assert known > (200 if not odd else 20), "nearly nothing of it was plain"
 
 
+_IN_ORDER = (
+    ("", "- Status: PENDING\n", "- Status: done ✅\n", "- Status: BLOCKED — no key: why\n"),
+    ("", "", "- Type: data\n", "- Type: none\n", "- Type: API\n"),
+    ("", "- Depends on: none\n", "- Depends on: TASK-002, TASK-003, TASK-002\n"),
+    ("", "- Output files: `a.py`, `Src/b_c.py`, `a.py`\n", "- Output files: `a/*`\n"),
+    ("", "", "- Acceptance:\n  - it works: yes\n  - [ ] so `does` this\n"),
+    (
+        "",
+        "- Test contracts:\n  - TC-1 (e2e): `a; b`\n  - `c`\n",
+        "- Test contracts:\n  - TC-001: ` a `\n",
+    ),
+)
+_NOT_SO = (
+    *("- Status: DONE | x\n", "- Status:  DONE\n", "- Type: \n", "- Depends on: TASK-2;\n"),
+    *("- Output files: `any`\n", "- Output files: `a/../b`\n", "- Output files: `a/.git`\n"),
+    *("- Acceptance:\n", "- Acceptance:\n  - `\n", "- Test contracts:\n  - `a`\n  - `  `\n"),
+    *(
+        "- Test contracts:\n  - `a\n  - b`\n",
+        "- Status: DONE\n- Status: DONE\n",
+        "- Gates: a: `b`\n",
+    ),
+)
+_ENDS = ("\n", "\n\n\n", "", "\nProse.\n\n", "\n- Needs: TASK-009\n", "\n#### Notes\n", "text\n")
+
+
+def ordered_section(chance, number, odd):
+    """A task whose fields stand in the usual order, now and then with one that is none."""
+    fields = [chance.choice(some) for some in _IN_ORDER]
+    if chance.random() < odd:
+        fields[chance.randrange(len(fields))] = chance.choice(_NOT_SO)
+    title = chance.choice(
+        _TITLES[:3] if chance.random() >= odd else (*_TITLES, "a (done)", "a [x] b")
+    )
+    head = f"{chance.choice(['##', '###'])} TASK-{number:03}: {title}\n\n"
+    return head + "".join(fields) + chance.choice(_ENDS[:2] if chance.random() >= odd else _ENDS)
+
+
+@pytest.mark.parametrize("odd", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_task_in_the_usual_order_is_scanned_at_once_as_it_is_field_by_field(
+    seed, odd, monkeypatch
+):
+    chance, at_once = random.Random(f"{seed} {odd}"), []
+    by_hand = scanner._scan_usual
+    for _ in range(150):
+        text = "".join(ordered_section(chance, number, odd) for number in range(1, 5))
+        data = text.encode()
+        monkeypatch.setattr(
+            scanner, "_scan_usual", lambda *a: at_once.append(by_hand(*a)) or at_once[-1]
+        )
+        assert_scanned_as_read(data)
+        offsets = [0, *(at for at in range(len(data)) if data[at - 1 : at + 2] == b"\n##")]
+        quickly = [scan(data, at) for at in offsets]
+        monkeypatch.setattr(scanner, "_scan_usual", lambda *_: None)
+        assert [scan(data, at) for at in offsets] == quickly, text
+    assert sum(one is not None for one in at_once) > 50
+
+
 def test_every_plan_of_the_repository_is_scanned_as_it_is_read():
     root = HERE.parents[1]
     listed = subprocess.run(
@@ -314,7 +373,10 @@ def test_a_plan_that_is_scanned_has_the_problems_and_digests_it_is_read_with():
 
 @pytest.mark.parametrize(
     "below",
-    ["- a\n", "a\n", "1. a\n", "\n\n\n", "```a\n", "``` \n", "a b", "- Acceptance:\n  - a\n", "a:"],
+    [
+        *("- a\n", "a\n", "1. a\n", "\n\n\n", "```a\n", "``` \n", "a b", "- Acceptance:\n  - a\n"),
+        *("a:", "- Test contracts:\n  - `a`\n", "- Output files: `a`, ", "  - `a`\n"),
+    ],
 )
 def test_the_time_of_scanning_grows_as_the_section_does(below):
     def plan(size):
