@@ -113,6 +113,18 @@ class Spec(bytes):
         """Both as texts; what is no SHA-256, such as nothing, is kept as it is written."""
         return bytes.__new__(cls, _pack_digests(what, proof))
 
+    @classmethod
+    def of_bytes(cls, packed: bytes) -> Self:
+        """Of the 32 bytes of each of two SHA-256; raises ValueError for another number."""
+        if len(packed) != _PACKED:
+            raise ValueError(f"two digests have {_PACKED} bytes, not {len(packed)}")
+        return bytes.__new__(cls, packed)
+
+    @property
+    def packed(self) -> bytes | None:
+        """Those bytes; None where either is no SHA-256."""
+        return bytes(self) if len(self) == _PACKED else None
+
     def __init__(self, what: Digest, proof: Digest) -> None:
         """All is done: what bytes are is said when they are made."""
 

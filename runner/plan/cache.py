@@ -20,7 +20,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Severity, Spec, Task
 from runner.model.codec import Codec, Shape
 from runner.plan import outline
-from runner.plan.cache_file import CacheFile, encode_section, section_from
+from runner.plan.cache_file import CacheFile, encode_section, read_spec, section_from
 from runner.plan.outline import (
     Cut,
     Kept,
@@ -108,7 +108,7 @@ def _walk_file(
     with plain:
         kept = Stretches(learner.data, plain.texts(), digests)
     sections = []
-    for found in _walk(learner, known, kept):
+    for found in _walk(learner, known, kept, remember=remember):
         if found.known is not None:
             sections.append(found.known)
         yield found
@@ -118,7 +118,9 @@ def _walk_file(
         plain.replace(kept.rows)
 
 
-def _walk(learner: _Learner, known: Sequence[KnownSection], kept: Stretches) -> Iterator[Found]:
+def _walk(
+    learner: _Learner, known: Sequence[KnownSection], kept: Stretches, *, remember: bool
+) -> Iterator[Found]:
     """The sections of a file: the plain ones are kept or scanned, the others known or parsed."""
     data, prefixes = learner.data, learner.prefixes
     offset, line, expected = body_start(data), 1, 0
@@ -129,7 +131,8 @@ def _walk(learner: _Learner, known: Sequence[KnownSection], kept: Stretches) -> 
         plain = scan(data, offset, prefixes) if may_be_plain and not taken else None
         if plain is not None:
             taken = (find_plain(plain, offset, line, kept.digests),)
-            kept.note(taken[0])
+            if remember:
+                kept.note(taken[0])
         if taken:
             yield from taken
             offset, line = taken[-1].end, taken[-1].first_line + taken[-1].lines
@@ -386,7 +389,7 @@ def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
 def decode_spec(row: Any) -> Spec | None:
     """Both digests of the only task of a section; None for an odd row."""
     try:
-        what, proof = row[0]
+        (spec,) = row[0]
+        return read_spec(spec)
     except _ODD:
         return None
-    return Spec(what, proof)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from runner import effects, model
 from runner.lazy_dataclass import other_than_usual
 from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
-from runner.model.codec import Codec, Shape, usual_values
+from runner.model.codec import Codec, Shape, names_of, usual_values
 from runner.plan.diagnostic import Problem
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from runner.plan.outline import Found, OutlineTask
     from runner.plan.sections import Section, Written
 
-    Placed = TypeVar("Placed", Block, Contract, GateSpec, Problem, TestContract)
     T = TypeVar("T")
 
 _SUM = 9
@@ -75,6 +74,8 @@ class CacheFile:
 
     def take(self, key: str, read: Callable[[Any], T | None]) -> T | None:
         """What `read` makes of the row of this key; None where there is none, or it is odd."""
+        if self._file is None:
+            return None
         wanted = key.encode()
         at = self._passed.get(wanted, -1)
         row = self._read_on(wanted) if at < 0 else self._row_at(at)
@@ -189,8 +190,6 @@ _OF_OUTLINE = frozenset(
     {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
 )
 """What the outline knows of a task, or a row says apart."""
-_PLACED = ("test_contracts", "contracts", "gates", "blocks")
-"""Fields of a task whose parts know their line."""
 _ROWS = Codec(Shape.ROW, lambda: vars(model))
 
 
@@ -198,11 +197,20 @@ def encode_section(section: Section) -> list[Any]:
     """A section as JSON values; lines count from its first, statuses are left out."""
     first = section.first_line
     return [
-        [digest for task in section.tasks for digest in (task.spec.what, task.spec.proof)],
+        list(map(_write_spec, [task.spec for task in section.tasks])),
         [_plain_task(task, first) for task in section.tasks],
         [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
         [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
     ]
+
+
+def _write_spec(spec: Spec) -> str | list[str]:
+    return [spec.what, spec.proof] if spec.packed is None else spec.hex()
+
+
+def read_spec(row: Any) -> Spec:
+    """Both digests of a task, as a row has them; raises ValueError or TypeError for an odd one."""
+    return Spec.of_bytes(bytes.fromhex(row)) if isinstance(row, str) else Spec(*row)
 
 
 def _plain_task(task: Task, first: int) -> dict[str, object]:
@@ -214,10 +222,31 @@ def _plain_task(task: Task, first: int) -> dict[str, object]:
         if value is not default and value != default
     }
     own |= {name: one for name, one in other_than_usual(task).items() if name not in _OF_OUTLINE}
-    for name in _PLACED:
-        if name in own:
-            own[name] = _move(own[name], -first)
-    return {name: _ROWS.to_json(value) for name, value in own.items()}
+    row = {
+        name: value if type(value) is str else _ROWS.to_json(value) for name, value in own.items()
+    }
+    _move(row, -first)
+    return row
+
+
+def _move(row: dict[str, Any], by: int) -> None:
+    """Move the lines of a task's parts; where a row is cut before its line, that is not known."""
+    for name, at in _line_places().items():
+        for one in row.get(name, ()):
+            if len(one) > at:
+                one[at] += by
+
+
+@cache
+def _line_places() -> dict[str, int]:
+    """In the row of a part that knows its line, by the field that such parts stand in: where."""
+    kinds = {
+        "test_contracts": TestContract,
+        "contracts": Contract,
+        "gates": GateSpec,
+        "blocks": Block,
+    }
+    return {name: (names_of(kind) or ()).index("line") for name, kind in kinds.items()}
 
 
 @cache
@@ -244,7 +273,7 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
 
     digests, tasks, problems, written = row
     first = found.first_line
-    specs = map(Spec, digests[::2], digests[1::2])
+    specs = map(read_spec, digests)
     return Section(
         start=found.start,
         end=found.end,
@@ -271,10 +300,8 @@ def _written(line: Written, first: int) -> Written:
 
 
 def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) -> Task:
+    _move(row, first)
     values = _ROWS.read_fields(Task, row)
-    for name in _PLACED:
-        if name in values:
-            values[name] = _move(values[name], first)
     return Task(
         id=sys.intern(light.id),
         title=light.title,
@@ -288,7 +315,3 @@ def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) 
         outputs=light.outputs,
         **values,
     )
-
-
-def _move(parts: Iterable[Placed], by: int) -> tuple[Placed, ...]:
-    return tuple(replace(one, line=one.line + by) for one in parts)

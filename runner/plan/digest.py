@@ -45,13 +45,12 @@ def spec_of(
         # only where it is given: what was built before there was such a field stays built
         *([tuple(sorted(named))] if (named := _texts(values, "changes_tests")) else []),
     )
-    return Spec(
-        _digest(what), _unproven() if _PROVE.isdisjoint(values) else _digest(_proof(values))
-    )
+    proof = _unproven() if _PROVE.isdisjoint(values) else _digest(_proof(values))
+    return Spec.of_bytes(_digest(what) + proof)
 
 
 @cache
-def _unproven() -> str:
+def _unproven() -> bytes:
     """The digest of a task whose fields say nothing of a proof, as most of a long plan's are."""
     return _digest(_proof({}))
 
@@ -76,14 +75,14 @@ def _proof(values: Mapping[str, object]) -> Part:
 
 
 def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:
-    found = values.get(key, ())
-    return tuple(map(str, found)) if isinstance(found, tuple) else ()
+    found = values.get(key)
+    return tuple(map(str, found)) if found and isinstance(found, tuple) else ()
 
 
 def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def _digest(part: Part) -> str:
+def _digest(part: Part) -> bytes:
     """Digest of nested values; `repr` keeps every border between them."""
-    return "sha256:" + hashlib.sha256(repr(part).encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(repr(part).encode("utf-8", "replace")).digest()

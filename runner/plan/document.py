@@ -66,6 +66,8 @@ def with_literals(plan: Plan, is_file: Callable[[str], bool]) -> Plan:
 
 
 def _literal_task(task: Task, is_file: Callable[[str], bool]) -> Task:
+    if not (task.outputs or task.inputs):
+        return task
     found = literal_paths({"outputs": task.outputs, "inputs": task.inputs}, is_file)
     return replace(task, literal=(*task.literal, *found)) if found else task
 

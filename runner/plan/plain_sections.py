@@ -37,6 +37,7 @@ _BELOW = regex(
     r"|(?P<lines>(?:[^\n]+(?:\n|\Z))+)"
 )
 """Empty lines, a fence, or the lines of a paragraph or list."""
+_LEVELS = {str(level): level for level in Level}
 _TEST = regex(r"(?:(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: )?(?P<command>`.*`)")
 
 
@@ -132,12 +133,14 @@ def _sentences(said: str) -> Iterator[str]:
 def _tests(said: str, line: int) -> Iterator[TestContract]:
     number = 0
     for at, text in enumerate(said.split("\n"), line):
-        match = _TEST.fullmatch(text.removeprefix("  - ").strip())
+        match = _TEST.fullmatch(text.removeprefix("  - ").strip()) if text else None
         if match is not None:
             number += 1
-            level = Level(match["level"] or "unit")
-            id_ = match["id"] or f"TC-{number:03}"
-            yield TestContract(id_, level, literal(match["command"]), at)
+            id_, level, written = match.groups()
+            command = written[1:-1]
+            if command[0] == command[-1] == " ":  # a blank goes from both sides
+                command = literal(written)
+            yield TestContract(id_ or f"TC-{number:03}", _LEVELS[level or "unit"], command, at)
 
 
 # --- prose and fences -----------------------------------------------------------------

@@ -118,24 +118,25 @@ _FORMS = {
     "no_proof": _single(b"none \xe2\x80\x94 [A-Za-z][^\n]*"),
 }
 """Of each field the forms that are certainly right."""
-_ITEMS = rb"(?:- %s:\n(?:  - (?:%s)\n)++)?+"
+_ITEMS = rb"(?:- %s:(?P<%s>\n(?:  - (?:%s)\n)++))?+"
 # Markup, a sign that may close a heading, and a bracket at the end, which may say a status or needs
 # (`title_marks`), are looked at one by one.
 _BARE_TITLE = rb"[A-Za-z0-9](?: ?[^\x00-\x20\x7f-\xff*_~`\\\[\]<&#])*+(?<!\))"
 _USUAL = regex(
     rb"(?P<fields>(?P<head>(#{2,6}) (TASK-\d{3,}+): (%s)\n++)(?=- )" % _BARE_TITLE
     + rb"(?:- Status: (?P<status>[A-Za-z]%s*+)\n)?+" % _TEXT
-    + rb"(?:- Type: ([A-Za-z]++)\n)?+"
-    + rb"(?:- Depends on: (%s)\n)?+" % _NEEDED
-    + rb"(?:- Output files: (%s)\n)?+" % _PATHS
-    + _ITEMS % (b"Acceptance", _CRITERION)
-    + _ITEMS % (b"Test contracts", _TEST)
-    + rb")\n*+(\Z|(?=#{2,6} TASK-\d{3,}+: ))?+"
+    + rb"(?:- Type: (?P<type>[A-Za-z]++)\n)?+"
+    + rb"(?:- Depends on: (?P<depends_on>%s)\n)?+" % _NEEDED
+    + rb"(?:- Output files: (?P<outputs>%s)\n)?+" % _PATHS
+    + _ITEMS % (b"Acceptance", b"acceptance", _CRITERION)
+    + _ITEMS % (b"Test contracts", b"test_contracts", _TEST)
+    + rb")\n*+(?P<next>\Z|(?=#{2,6} TASK-\d{3,}+: ))?+"
 )
 """A task whose fields stand in the order that most are written in, each by its first name.
 
 Whatever it matches has the forms above: it is the same as asking for each field, but quicker.
 """
+_USUAL_KEYS = ("status", "type", "depends_on", "outputs", "acceptance", "test_contracts")
 
 
 class PlainTask(NamedTuple):
@@ -216,7 +217,7 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> Scanned | N
 
 def _scan_usual(data: bytes, usual: re.Match[bytes]) -> Scanned | None:
     """The section of a usual task; None where its parts are to be asked one by one."""
-    _, _, marks, id_, title, said, kind, needs, outputs, following = usual.groups()
+    _, _, marks, id_, title, said, kind, needs, outputs, _, _, following = usual.groups()
     start, end = usual.span()
     if following is None:
         found = _end(data, usual.end("fields"), len(marks))
@@ -284,11 +285,20 @@ def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]
     Nothing is asked of their form again, which is most of what `task_lines` costs. Raises
     ValueError for a section that cannot have been scanned.
     """
+    usual = _USUAL.match(data, start)
+    if usual is not None and (usual["next"] is not None or data[usual.end("fields")] != _DASH):
+        said_by = zip(_USUAL_KEYS, usual.group(*_USUAL_KEYS), strict=True)
+        fields = {
+            key: said if said[:1] == b"\n" else said + b"\n"
+            for key, said in said_by
+            if said is not None
+        }
+        return fields, usual.end("head"), usual.end("fields")
     head = _HEAD.match(data, start)
     if head is None:
         raise ValueError("no plain task begins there")
     at = first = head.end()
-    fields: dict[str, bytes] = {}
+    fields = {}
     while (match := _FIELD.match(data, at)) is not None:
         name, said, below = match.groups()
         fields[_key_of(name)] = b"%b\n%b" % (said, below)
@@ -316,7 +326,7 @@ def _lines(data: bytes, start: int, end: int) -> int:
     return data.count(b"\n", start, end) + (data[end - 1] != _LF)
 
 
-_LF = ord("\n")
+_LF, _DASH = ord("\n"), ord("-")
 
 
 @lru_cache(maxsize=256)

@@ -327,6 +327,12 @@ _LISTS = frozenset(
 )
 
 
+def _literal(values: Mapping[str, object], body: Body) -> tuple[str, ...]:
+    if not (values.get("outputs") or values.get("inputs")):
+        return ()
+    return literal_paths(values, {block.path for block in body.blocks}.__contains__)
+
+
 def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, object]) -> Task:
     """A task of what its section says; `values` are the typed ones by key."""
     status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
@@ -343,6 +349,6 @@ def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, 
         prose="\n\n".join(body.prose),
         blocks=tuple(body.blocks),
         changes=tuple(body.changes),
-        literal=literal_paths(others, {block.path for block in body.blocks}.__contains__),
+        literal=_literal(others, body),
         **others,  # type: ignore[arg-type]  # the schema holds the types of its keys
     )

@@ -52,3 +52,12 @@ def test_a_spec_is_a_noun_as_any_other():
 
 def test_two_digests_take_less_than_one_of_them_as_text():
     assert sys.getsizeof(Spec(ONE, OTHER)) < sys.getsizeof(ONE)
+
+
+def test_bytes_of_two_digests_are_the_spec_of_their_texts():
+    spec = Spec(ONE, OTHER)
+    assert Spec.of_bytes(spec.packed) == spec
+    assert (Spec.of_bytes(spec.packed).what, Spec.of_bytes(spec.packed).proof) == (ONE, OTHER)
+    assert Spec("", ONE).packed is None
+    with pytest.raises(ValueError, match="two digests have 64 bytes, not 63"):
+        Spec.of_bytes(bytes(63))

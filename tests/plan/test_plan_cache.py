@@ -257,3 +257,17 @@ def test_what_a_task_leaves_at_its_default_is_not_asked_for_to_keep_its_section(
     rows = [encode_section(one) for one in sections]
     assert [row[1] for row in rows] == [[{"acceptance": ["a"]}], [{"coverage": 80.0}]]
     assert not asked
+
+
+def test_a_row_has_the_lines_of_all_parts_counted_from_its_section(tmp_path):
+    parts = (
+        "- Output files: `a.py`\n- Test contracts:\n  - TC-001 (unit): `a`\n  - TC-2: ` b `\n"
+        "- Contracts:\n  - schema: `c.json` = `m:T`\n- Gates:\n  - lint: `ruff`\n\n"
+        "```python file=a.py\nx = 1\n```\n\n"
+    )
+    data = "".join(f"## TASK-{n:03}: A\n\n- Status: DONE\n{parts}" for n in (1, 2, 3)).encode()
+    wanted = read_plan(data, NAME)
+    assert load_plan(data, NAME, tmp_path) == wanted
+    assert load_plan(data, NAME, tmp_path) == wanted
+    moved = b"# Title\n\nWords.\n\n" + data
+    assert load_plan(moved, NAME, tmp_path) == read_plan(moved, NAME)
