@@ -13,6 +13,7 @@ from runner.journal.snapshot import load_state
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
+from runner.model import digest_of
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
 from runner.text.display import display
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Loaded, Settings
     from runner.gates.contracts import entries
     from runner.journal.state import RunState
-    from runner.model import Status
+    from runner.model import Digest, Status
     from runner.plan import cache, checks, diagnostic, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
@@ -82,6 +83,10 @@ class Reading:
     graph: TaskGraph
     problems: tuple[Problem, ...]
 
+    def let_text_go(self) -> None:
+        """Forget the bytes: a run that has begun asks what the file holds then, not before."""
+        object.__setattr__(self, "data", b"")  # frozen, but for this
+
 
 @dataclass
 class Project:
@@ -93,7 +98,7 @@ class Project:
     places: Places
     loaded: Loaded
     _outline: tuple[bytes, Outline] | None = None
-    _plan: tuple[bytes, Plan] | None = None
+    _plan: tuple[Digest, Plan] | None = None
     _state: tuple[tuple[int, ...] | None, RunState] | None = None
 
     @classmethod
@@ -242,10 +247,11 @@ class Project:
 
     def plan(self, data: bytes) -> Plan:
         """The whole plan in these bytes, with its problems; nothing is raised for them."""
-        if self._plan is None or self._plan[0] != data:
+        digest = digest_of(data)  # the text itself may be megabytes
+        if self._plan is None or self._plan[0] != digest:
             prefixes = self.settings.id_prefixes
             found = cache.load_plan(data, self.plan_path, self.cache, prefixes=prefixes)
-            self._plan = (data, self.with_literals(found))
+            self._plan = (digest, self.with_literals(found))
         return self._plan[1]
 
     def with_literals(self, plan: Plan) -> Plan:

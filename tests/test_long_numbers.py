@@ -139,7 +139,7 @@ def test_an_entry_without_a_number_that_can_be_read_is_passed_over(tmp_path):
     file.write_text(text)
     document = DecisionsDocument(tmp_path, "DECISIONS.md")
     assert document.next_number(0) == 5
-    assert document.content_to_commit(text.encode(), text.encode()) == text.encode()
+    assert document.content_to_commit(text.encode(), text.encode) == text.encode()
     assert 4 in document._in_file()
     read_decisions(text)
 
@@ -149,7 +149,7 @@ def test_a_change_without_a_number_that_can_be_read_is_passed_over(tmp_path):
     (tmp_path / "CHANGES.md").write_text(text)
     document = ChangesDocument(tmp_path, "CHANGES.md")
     assert document.next_number(0) == 5
-    assert document.content_to_commit(text.encode(), text.encode()) == text.encode()
+    assert document.content_to_commit(text.encode(), text.encode) == text.encode()
     assert not _is(f"CHANGE-{LONG}", 4)
 
 

@@ -210,11 +210,11 @@ class ChangesDocument:
                 return
         raise _make_conflict_error(self.path)
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
         text = committed.decode("utf-8", "surrogateescape")
         known = {read_number(number) for number in _ENTRY.findall(text)}
-        for number, said in _entries(working.decode("utf-8", "surrogateescape")):
+        for number, said in _entries(working().decode("utf-8", "surrogateescape")):
             if number in self._numbers and number not in known:
                 text = (text or HEAD).rstrip("\n") + "\n\n" + said.rstrip("\n") + "\n"
         return text.encode("utf-8", "surrogateescape")
@@ -317,11 +317,13 @@ class QuotedPlan:
         """The plan is a person's."""
         return self.plan.ours
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The committed plan with today's statuses and the quotes of this session."""
         text = self.plan.content_to_commit(self.quotes.content_to_commit(committed), working)
         waiting = self.waiting()
-        return _with_notes(text, self.read(text), self.read(working), waiting) if waiting else text
+        return (
+            _with_notes(text, self.read(text), self.read(working()), waiting) if waiting else text
+        )
 
 
 def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, str]) -> bytes:

@@ -52,8 +52,9 @@ class CacheFile:
         self._passed: dict[bytes, int] = {}
         """Where rows stand that were read on the way to others."""
         self._order = array("q")
-        """Where the rows that were found stand, in the order of asking; below 0 those of `_new`."""
-        self._new: list[bytes] = []
+        """Where the rows that were found stand, in the order of asking; negated those of `_new`."""
+        self._new = bytearray(self._head)
+        """The lines that are new, behind the head: one piece, which is given back as a whole."""
         self._differs = False
 
     def __enter__(self) -> Self:
@@ -90,8 +91,8 @@ class CacheFile:
 
     def put(self, key: str, row: object) -> None:
         """A row that is new, or stands for one that was odd."""
-        self._new.append(_line(key, row))
         self._order.append(-len(self._new))
+        self._new += _line(key, row)
 
     def values(self) -> Iterator[Any]:
         """All rows in the order of the file; none of them is kept for that."""
@@ -105,7 +106,12 @@ class CacheFile:
 
     def keep(self) -> None:
         """Write it anew where other rows were asked for than stand in it."""
-        if self._new or self._differs or self._next() is not None:
+        is_new = len(self._new) > len(self._head)
+        if not (is_new or self._differs or self._next() is not None):
+            return
+        if all(at < 0 for at in self._order):
+            self._put(self._new)
+        else:
             self._write(self._lines())
 
     def replace(self, rows: Iterable[tuple[str, object]]) -> None:
@@ -113,13 +119,21 @@ class CacheFile:
         self._write(_line(key, row) for key, row in rows)
 
     def _write(self, lines: Iterable[bytes]) -> None:
-        """Write it whole; a folder that cannot be written keeps nothing."""
         if self._path is None:
             return
         content = bytearray(self._head)
         try:
             for line in lines:
                 content += line
+        except OSError:
+            return
+        self._put(content)
+
+    def _put(self, content: bytearray) -> None:
+        """Write it whole; a folder that cannot be written keeps nothing."""
+        if self._path is None:
+            return
+        try:
             effects.make_folder(self._path.parent)
             effects.write_file(self._path, content, mode=0o600, durable=False)
         except OSError:
@@ -160,7 +174,10 @@ class CacheFile:
 
     def _lines(self) -> Iterator[bytes]:
         for at in self._order:
-            yield self._new[-at - 1] if at < 0 else self._line_at(at)
+            if at < 0:
+                yield bytes(self._new[-at : self._new.index(b"\n", -at) + 1])
+            else:
+                yield self._line_at(at)
 
 
 def _whole(line: bytes) -> tuple[bytes, bytes] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from runner.plan.fields import Field
 
 
+_REMEMBERED = 64
+"""Sections whose fields are kept, for several questions about one task."""
+
+
 class Position(NamedTuple):
     """A place to point at; `line` and `column` count from 1."""
 
@@ -35,7 +39,9 @@ class Places:
     def __init__(self, data: bytes, path: str) -> None:
         self.path = path
         self._data = data
-        self._read = lru_cache(maxsize=64)(self._read_fields)
+        # By the line of their heading; no cache around a method of its own, which would hold all of
+        # the text until somebody looks for cycles.
+        self._known: dict[int, tuple[Field, ...]] = {}
 
     def heading(self, task: Task) -> Position:
         """The heading of a task."""
@@ -66,6 +72,13 @@ class Places:
     def _position(self, task: Task, run: Run) -> Position:
         line = task.line + run.line
         return Position(line, run.column + 1, max(1, len(run.text)), self._line(line))
+
+    def _read(self, line: int) -> tuple[Field, ...]:
+        if line not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[line] = self._read_fields(line)
+        return self._known[line]
 
     def _read_fields(self, line: int) -> tuple[Field, ...]:
         """The fields of the section whose heading is on `line`; their lines count from it."""

@@ -61,7 +61,7 @@ class StatusSpans(Sequence[StatusSpan]):
     __slots__ = ("_around", "_bounds")
 
     def __init__(self, spans: Iterable[StatusSpan] = ()) -> None:
-        self._bounds = array("q")
+        self._bounds = array("I")  # 4 bytes each: a plan of 4 GB is none
         self._around: dict[int, tuple[str, str]] = {}
         """What is written around a value, of those few that have none yet."""
         self.extend(spans)

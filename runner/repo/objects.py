@@ -207,7 +207,9 @@ class Objects:
 
     def name(self, kind: str, content: bytes) -> str:
         """What git calls an object with this content."""
-        return hashlib.new(self.object_format, _whole(kind, content)).hexdigest()
+        hasher = hashlib.new(self.object_format, _header(kind, content))
+        hasher.update(content)
+        return hasher.hexdigest()
 
     def write(self, kind: str, content: bytes) -> str:
         """Write an object as durably as git does, unless it is there; its name. Raises OSError.
@@ -225,7 +227,10 @@ class Objects:
         try:
             # The header is compressed with the content ("Git Internals - Git Objects"); the name is
             # the digest of both before that, so any level of compression gives the same object.
-            _write(_begin(beside), beside, zlib.compress(_whole(kind, content), 1))
+            packer = zlib.compressobj(1)
+            # one after the other: joined, a text of megabytes would be in memory once more
+            parts = (packer.compress(_header(kind, content)), packer.compress(content))
+            _write(_begin(beside), beside, b"".join((*parts, packer.flush())))
             effects.step("replace", path)
             os.replace(beside, path)
         except BaseException:
@@ -270,8 +275,9 @@ def _tree_said(commit: bytes) -> str:
     return commit[len(b"tree ") : commit.index(b"\n")].decode()
 
 
-def _whole(kind: str, content: bytes) -> bytes:
-    return b"%b %d\0%b" % (kind.encode(), len(content), content)
+def _header(kind: str, content: bytes) -> bytes:
+    """What stands before the content of every object."""
+    return b"%b %d\0" % (kind.encode(), len(content))
 
 
 def _tree_content(entries: Entries) -> bytes:

@@ -1,7 +1,4 @@
-"""The full checkpoint that CHECKPOINT.md gets every few tasks.
-
-CHECKPOINT.md, drawn from the journal: a line per finished task, a checkpoint every few.
-"""
+"""CHECKPOINT.md, drawn from the journal: a line per finished task, a full checkpoint every few."""
 
 from __future__ import annotations
 
@@ -181,7 +178,7 @@ class CheckpointDocument:
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
     _tasks: Mapping[str, Task] = field(default_factory=dict)
-    _statuses: dict[str, Status] = field(default_factory=dict)
+    _statuses: dict[str, Status] = field(default_factory=dict)  # of those that are not PENDING
     _counts: Counter[Status] = field(default_factory=Counter)
     _waiting: dict[str, None] = field(default_factory=dict)
     """Finished tasks whose line is not written yet, in their order."""
@@ -202,13 +199,16 @@ class CheckpointDocument:
     def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
         """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
         self._tasks = tasks
-        self._statuses = {id_: state.task(id_).status for id_ in tasks}
+        known = ((id_, state.tasks.get(id_)) for id_ in tasks)
+        open_ = Status.PENDING
+        self._statuses = {id_: one.status for id_, one in known if one and one.status is not open_}
         self._counts = Counter(self._statuses.values())
+        self._counts[open_] = len(tasks) - len(self._statuses)
 
     def hear(self, record: Record, state: RunState) -> None:
         """Take down how a task stands; a finished one gets its line, now or with the next ones."""
-        if record.task in self._statuses:
-            self._counts[self._statuses[record.task]] -= 1
+        if record.task in self._tasks:
+            self._counts[self._statuses.get(record.task, Status.PENDING)] -= 1
             self._statuses[record.task] = status = state.task(record.task).status
             self._counts[status] += 1
         if isinstance(record.event, AttemptFinished) and record.event.proofs:
@@ -277,10 +277,10 @@ class CheckpointDocument:
             append_text(self.root / self.path, text, head=HEAD)
             self.note(CheckpointWritten("full", number, tuple(since)), "")
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The file is the runner's own: it is committed as it stands."""
         del committed
-        return working
+        return working()
 
     def _write(self, state: RunState) -> None:
         with self._share.spend():
@@ -374,17 +374,17 @@ class CheckpointDocument:
 
     def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
         """The cross-task state: what held changes break; None where no tests of others ran."""
-        blocked = self._statuses.items() if self._counts[Status.BLOCKED] else ()
-        held = [id_ for id_, known in blocked if known is Status.BLOCKED]
+        held = self._find_all(Status.BLOCKED)
         said = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
         ran = [failing for failing in said if failing is not None]
         return tuple(dict.fromkeys(check for failing in ran for check in failing)) if ran else None
 
     def _collect_notes(self, state: RunState, status: Status) -> tuple[tuple[str, str], ...]:
-        if not self._counts[status]:
-            return ()
-        found = (id_ for id_, known in self._statuses.items() if known is status)
-        return tuple((id_, state.task(id_).note) for id_ in found)
+        return tuple((id_, state.task(id_).note) for id_ in self._find_all(status))
+
+    def _find_all(self, status: Status) -> list[str]:
+        each = self._tasks if self._counts[status] else ()
+        return [id_ for id_ in each if self._statuses.get(id_, Status.PENDING) is status]
 
     def _late_scans(self) -> tuple[tuple[str, str], ...]:
         """Counts of scans that still ran when their task's line was written."""

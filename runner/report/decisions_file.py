@@ -22,7 +22,7 @@ from runner.text.ignore_rules import ignore_rules
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from runner.journal.events import Record
@@ -148,11 +148,11 @@ class DecisionsDocument:
     def _in_file(self) -> set[int]:
         return {read_number(number) for number in _ENTRY.findall(self._text())}
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
         # Bytes that are no UTF-8 come back as they were (PEP 383): they are a person's.
         text = committed.decode("utf-8", "surrogateescape")
-        whole = working.decode("utf-8", "surrogateescape")
+        whole = working().decode("utf-8", "surrogateescape")
         known = {read_number(number) for number in _ENTRY.findall(text)}
         for number, entry in _entries(whole):
             if number in self._numbers and number not in known:
@@ -220,9 +220,9 @@ class IgnoreDocument:
             content, mode = before + gap + lines.encode(), effects.mode_of(exclude)
             effects.write_file(exclude, content, mode=mode, expected=before)
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """Ours as we made it; a person's changes to it are theirs to commit."""
-        return committed or working
+        return committed or working()
 
 
 # --- decisions ------------------------------------------------------------------------

@@ -15,13 +15,16 @@ from runner.errors import RunnerError
 from runner.journal.task_state import TaskState
 from runner.model import Action, Change, Proof, Status, Verdict, digest_of
 from runner.plan.edit import find_spans
+from runner.plan.graph import TaskGraph
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import (
     TRIES,
+    StatusesNow,
     StatusWriter,
     find_differing,
     format_note,
     says_other,
+    statuses_of,
     why_unproven,
 )
 
@@ -152,6 +155,22 @@ def test_what_is_remembered_of_four_texts_is_less_than_half_of_one(tmp_path):
     )
 
 
+def test_statuses_that_are_made_as_they_are_asked_for_are_those_made_at_once():
+    tasks = [
+        a_task("TASK-001", status=Status.DONE),
+        a_task("TASK-002", depends_on=("TASK-001",), type="milestone"),
+        a_task("TASK-003"),
+    ]
+    ledger = a_ledger()
+    places = TaskGraph.of(tasks).places
+    now = StatusesNow(tasks, places, ledger)
+    assert dict(now) == statuses_of(tasks, ledger)
+    assert list(now) == ["TASK-001", "TASK-002", "TASK-003"]
+    assert len(now) == 3
+    with pytest.raises(KeyError):
+        now["TASK-004"]
+
+
 def test_the_record_holds_the_committed_text_with_todays_statuses(plan):
     board = StatusWriter(plan, ())
     statuses = {
@@ -160,7 +179,7 @@ def test_the_record_holds_the_committed_text_with_todays_statuses(plan):
         "TASK-003": (Status.PENDING, ""),
     }
     document = PlanDocument("TASK-GRAPH.md", lambda: statuses, board.edit)
-    recorded = document.content_to_commit(PLAN, PLAN + b"unsaved")
+    recorded = document.content_to_commit(PLAN, lambda: PLAN + b"unsaved")
     assert recorded == PLAN.replace(b"pending", b"STALE \xe2\x80\x94 old")
 
 

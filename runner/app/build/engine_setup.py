@@ -25,7 +25,7 @@ from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
 from runner.run.landing.moved_branch import PlanConflict, carry_held
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
+from runner.run.landing.status_writer import StatusesNow, StatusWriter, find_differing
 from runner.run.limits.budget import RunBudget, reopen_raised
 from runner.run.limits.deadlines import of_run
 from runner.run.outcome_recorder import OutcomeRecorder
@@ -117,15 +117,14 @@ class _Building:
     _outlook: Outlook = field(init=False)
 
     def run(self) -> ExitCode:
-        """Reconcile, run the engine, close the books.
-
-        A run that breaks off leaves them open: the next one puts right what a killed one leaves.
-        """
+        """Reconcile, run the engine, close the books; those of a killed run the next one rights."""
         ids = tuple(task.id for task in self.reading.plan.tasks)
         chosen = select_ids(self.selection, self.reading.graph, ids)
         broken_off = self.session.ledger.state.run_open
         _ = self._cluster  # where nobody answers, nothing has begun yet
         self._begin()
+        _ = self.board  # it is the last to ask for the text
+        self.reading.let_text_go()
         self.interruption.insist()
         self.session.on_close(self.interruption.relent)
         with self.interruption.listen():
@@ -161,7 +160,8 @@ class _Building:
         if self._at_home():
             take_in_answers(self.session, self.board)
             restore(self.session, self.board)
-        said = partial(statuses_of, self.reading.plan.tasks, self.session.ledger)
+        plan, places = self.reading.plan, self.reading.graph.places
+        said = partial(StatusesNow, plan.tasks, places, self.session.ledger)
         document = PlanDocument(self.session.project.plan_path, said, self.board.edit)
         push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
         return self.session.close_books(document, ids, code, push)

@@ -27,7 +27,7 @@ class PlanDocument:
     edited: Callable[[bytes, Mapping[str, tuple[Status, str]]], bytes]
     ours: bool = False
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The committed plan with today's statuses; tasks that only the file has stay out."""
         del working
         return self.edited(committed, self.statuses())
@@ -83,7 +83,7 @@ class OwnershipDocument:
             return
         self._written = dict(self._rows)
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
         """The committed map with our rows."""
         del working
         return add_owners(committed, self._rows) if self._rows else committed

@@ -13,7 +13,7 @@ from runner.run.landing.amend_record import find_amendable
 from runner.run.landing.git_locks import bring_index, move_branch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from runner.repo import remote
@@ -38,8 +38,11 @@ class Document(Protocol):
     def ours(self) -> bool:
         """Whether the runner made the file: then it is committed though nobody added it."""
 
-    def content_to_commit(self, committed: bytes, working: bytes) -> bytes:
-        """What is to be committed: the committed text (empty when there is none) plus our part."""
+    def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
+        """What is to be committed: the committed text (empty when there is none) plus our part.
+
+        `working` reads the file, which may be megabytes; it raises FileNotFoundError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +173,18 @@ def find_checked_in(repository: Repository, since: str) -> frozenset[str]:
 
 
 def _write(repository: Repository, root: Path, head: Head, document: Document) -> _Write | None:
-    try:
-        working = (root / document.path).read_bytes()
-    except FileNotFoundError:
+    file = root / document.path
+    if not file.exists():
         return None
     # From the commit and not from the work tree: what a person has edited there and not committed
     # is theirs to commit.
     committed = repository.blob(head.commit, document.path) if head.commit else None
     if committed is None and not document.ours:
         return None
-    content = document.content_to_commit(committed or b"", working)
+    try:
+        content = document.content_to_commit(committed or b"", file.read_bytes)
+    except FileNotFoundError:  # gone since it was looked for
+        return None
     if content == (committed or b""):  # also: a file nobody has committed, with nothing of ours
         return None
     if committed is None:

@@ -7,6 +7,7 @@ only while it takes a small share of the run's time.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import field
 from itertools import islice
@@ -23,7 +24,7 @@ from runner.plan.edit import edit_statuses, find_spans
 from runner.plan.status import one_line, read_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from runner.journal.state import RunState
@@ -105,6 +106,41 @@ def statuses_of(tasks: Iterable[Task], ledger: JournalWriter) -> dict[str, tuple
     said = ((id_, (ledger.state.task(id_).status, note_in(planned, id_, ledger.state)))
             for id_ in planned)  # fmt: skip
     return {id_: each.setdefault(one, one) for id_, one in said}
+
+
+class _TasksById(Mapping[str, "Task"]):
+    """The tasks of a sound plan by their ids, over the one map that says where each stands."""
+
+    def __init__(self, tasks: Sequence[Task], places: Mapping[str, int]) -> None:
+        self._tasks, self._places = tasks, places
+
+    def __getitem__(self, id_: str) -> Task:
+        return self._tasks[self._places[id_]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class StatusesNow(Mapping[str, tuple[Status, str]]):
+    """What `statuses_of` says of a sound plan, made as it is asked for: nothing is held."""
+
+    def __init__(
+        self, tasks: Sequence[Task], places: Mapping[str, int], ledger: JournalWriter
+    ) -> None:
+        self._tasks, self._ledger = _TasksById(tasks, places), ledger
+
+    def __getitem__(self, id_: str) -> tuple[Status, str]:
+        state = self._ledger.state
+        return state.task(id_).status, note_in(self._tasks, id_, state)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
 
 def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
