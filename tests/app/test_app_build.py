@@ -306,7 +306,7 @@ _COUNTED = (
     "print(code, len(sys.modules.keys() - bare), sorted({'git', 'subprocess', 'networkx',"
     " 'markdown_it', 'runner.repo.read', 'runner.run.engine'} & set(sys.modules)))"
 )
-MOST_MODULES = 144
+MOST_MODULES = 145
 """What a run with nothing to do may load; an interpreter alone has 33 (180 together)."""
 
 
