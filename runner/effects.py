@@ -47,13 +47,15 @@ def step(kind: str, target: str | Path) -> None:
 
 def write_file(
     path: Path,
-    content: bytes | bytearray,
+    content: bytes | bytearray | Sequence[bytes | memoryview],
     *,
     mode: int = 0o644,
     expected: bytes | None = None,
     durable: bool = True,
 ) -> bool:
     """Replace a file whole and durably: write beside, fsync, rename, fsync the folder.
+
+    `content` may be in pieces, which are written one after the other.
 
     What is not `durable` is whole for every reader, and after the power failed it may be anything:
     only for a cache whose reader takes nothing but what fits.
@@ -73,7 +75,8 @@ def write_file(
             # The umask took bits from what open(2) was given; a file that is replaced keeps its
             # own.
             os.fchmod(descriptor, mode)
-            append(descriptor, content, path)
+            for piece in _gather(content):
+                append(descriptor, piece, path)
             if durable:
                 fsync(descriptor, path)
         finally:
@@ -95,6 +98,25 @@ def write_file(
 
 
 _PIECE = 1 << 20
+
+
+def _gather(
+    pieces: bytes | bytearray | Sequence[bytes | memoryview],
+) -> Iterator[bytes | bytearray]:
+    """The same bytes in pieces of about a megabyte: a call of the system for each, not a word."""
+    if isinstance(pieces, bytes | bytearray):
+        yield pieces
+        return
+    held: list[bytes | memoryview] = []
+    size = 0
+    for piece in pieces:
+        for at in range(0, len(piece), _PIECE):
+            held.append(piece[at : at + _PIECE])
+            size += len(held[-1])
+            if size >= _PIECE:
+                yield b"".join(held)
+                held, size = [], 0
+    yield b"".join(held)
 
 
 def _holds(path: Path, content: bytes) -> bool:

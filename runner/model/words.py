@@ -10,9 +10,12 @@ Digest: TypeAlias = str
 """`sha256:` and 64 hex digits."""
 
 
-def digest_of(content: bytes) -> Digest:
-    """The digest under which bytes are named everywhere."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()
+def digest_of(*pieces: bytes | memoryview) -> Digest:
+    """The digest under which bytes are named everywhere; of pieces, as if they were joined."""
+    made = hashlib.sha256()
+    for piece in pieces:
+        made.update(piece)
+    return "sha256:" + made.hexdigest()
 
 
 class Status(StrEnum):

@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 
 
 class Edited(NamedTuple):
-    """The new bytes, and where the statuses stand in them."""
+    """The new text, and where the statuses stand in it."""
 
-    data: bytes
+    pieces: tuple[bytes | memoryview, ...]
+    """One after the other; what is as it was is looked at where it stands in the old text."""
     spans: SpansByTask
+
+    @property
+    def data(self) -> bytes:
+        """The new bytes, joined: of a large plan megabytes more."""
+        return b"".join(self.pieces)
 
 
 def set_statuses(
@@ -84,7 +90,7 @@ def edit_statuses(
         grown = len(before) + len(value) + len(after) - (span.end - span.start)
         written[number] = (grown, StatusSpan(start, start + len(value)))
         shift, position = shift + grown, span.end
-    return Edited(b"".join((*parts, view[position:])), known.shift_behind(written))
+    return Edited((*parts, view[position:]), known.shift_behind(written))
 
 
 def _check_known(

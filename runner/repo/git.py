@@ -216,10 +216,11 @@ class ObjectReader:
         if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing\n"):  # noqa: PLR2004 - `<oid> <type> <size>`
             return None
         # A line end follows the content, whatever that ends in (git-cat-file(1), BATCH OUTPUT).
-        content = process.stdout.read(int(words[2]) + 1)
-        if len(content) != int(words[2]) + 1:
+        # That is read by itself: to cut it off would copy a blob of megabytes.
+        content = process.stdout.read(int(words[2]))
+        if len(content) != int(words[2]) or not process.stdout.read(1):
             raise EOFError
-        return words[1].decode(), content[:-1]
+        return words[1].decode(), content
 
     def _end(self) -> None:
         if self._process is None:

@@ -155,6 +155,29 @@ def test_what_is_remembered_of_four_texts_is_less_than_half_of_one(tmp_path):
     )
 
 
+def test_a_large_plan_is_written_while_one_text_of_it_is_in_memory(tmp_path):
+    parts = ["# Shop\n", *(f"## TASK-{n:03d}: One\n\n{'prose ' * 4000}\n" for n in range(1, 301))]
+    path = tmp_path / "TASK-GRAPH.md"
+    path.write_text("\n".join(parts))
+    old = path.read_bytes()
+    said = {f"TASK-{n:03d}": (Status.DONE, "") for n in range(1, 301, 2)}
+    board = StatusWriter(path, (), {old: find_spans(old)})
+    for id_, one in said.items():
+        board.say(id_, *one)
+    wanted = board.edit(old, said)
+    size = len(old)
+    del old
+    tracemalloc.start()
+    try:
+        (event,) = published(board)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert path.read_bytes() == wanted
+    assert event.plan == digest_of(wanted)
+    assert peak < 1.6 * size  # the text, and pieces of a megabyte of its edit
+
+
 def test_statuses_that_are_made_as_they_are_asked_for_are_those_made_at_once():
     tasks = [
         a_task("TASK-001", status=Status.DONE),

@@ -274,7 +274,13 @@ class StatusWriter:
         What says the same already stays as a person wrote it (`DONE ✅`). A text that was seen
         before is not parsed again.
         """
-        spans = self._known.get(digest_of(text))
+        return b"".join(self._edit(text, digest_of(text), statuses)[0])
+
+    def _edit(
+        self, text: bytes, digest: Digest, statuses: Mapping[str, tuple[Status, str]]
+    ) -> tuple[Sequence[bytes | memoryview], Digest]:
+        """The same in pieces, and the digest of them: joined, a large plan is in memory twice."""
+        spans = self._known.get(digest)
         if spans is None:
             spans = find_spans(text, self._prefixes)
         there = {
@@ -283,25 +289,26 @@ class StatusWriter:
             if id_ in spans and not _says(text, spans[id_], *said)
         }
         made = edit_statuses(text, there, spans)
-        self._known[digest_of(made.data)] = made.spans
+        edited = digest_of(*made.pieces)
+        self._known[edited] = made.spans
         while len(self._known) > _REMEMBERED:
             # the first stays: it is what HEAD most likely holds, and is edited again at the end
             del self._known[next(islice(self._known, 1, None))]
-        return made.data
+        return made.pieces, edited
 
     def _write(self) -> Digest:
         """Edit and replace; when a person saved in between, their text is edited."""
         for _ in range(TRIES):
             old = self._read()
-            new = self.edit(old, self._pending)
-            digest = digest_of(new)
-            if new == old:
+            before = digest_of(old)
+            pieces, digest = self._edit(old, before, self._pending)
+            if digest == before:
                 return digest
             mode = _mode(self._path)
-            if effects.write_file(self._path, new, mode=mode, expected=old):
+            if effects.write_file(self._path, pieces, mode=mode, expected=old):
                 # Once a person has saved another text, what is written on top of it is not only
                 # ours any more.
-                self._ours = digest if self.is_ours(old) else self._ours
+                self._ours = digest if before == self._ours else self._ours
                 return digest
         raise RunnerError(
             f"{self._path.name} is being saved over and over by another program",
