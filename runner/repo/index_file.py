@@ -72,8 +72,9 @@ class IndexFile:
         new index would hide a change, so their size is taken away (racy-git in git's technical
         documentation; git itself compares each of them at once).
         """
-        data = self._without_racy_sizes()
-        pieces, copied, count = [], self.begins[0], len(self.begins) - 1
+        data = memoryview(self._without_racy_sizes())  # of what stays nothing is copied but once
+        pieces: list[bytes | memoryview] = []
+        copied, count = self.begins[0], len(self.begins) - 1
         begins, numbered, moved = array("Q"), 0, 0
         # Entries stand in the order of their names as unsigned bytes (gitformat-index(5)), so one
         # walk copies what lies between them.
@@ -93,13 +94,16 @@ class IndexFile:
         pieces.append(data[copied : self.begins[-1]])
         begins.extend(_moved(self.begins[numbered:], moved))
         pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
-        whole = b"".join((self.data[:8], count.to_bytes(4), *pieces))
+        pieces = [data[:8], count.to_bytes(4), *pieces]
         # The last twenty bytes are the digest of all before them; `git fsck` compares it
         # (read-cache.c, verify_hdr), and so do we when we read.
-        digest = hashlib.sha1(whole, usedforsecurity=False).digest()
+        hasher = hashlib.sha1(usedforsecurity=False)
+        for piece in pieces:
+            hasher.update(piece)
+        digest = hasher.digest()
         if not self.racy:
             _remember(digest, begins, self.written)
-        return whole + digest
+        return b"".join((*pieces, digest))
 
     def _without_racy_sizes(self) -> bytes:
         if not self.racy:
