@@ -23,6 +23,7 @@ from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Kind, kind_of, moves_data
 from runner.repo.head import OWNERSHIP_MAP, find_git
 from runner.repo.read import Repository
+from runner.text.prose import CODE_SPAN
 from runner.writes.safe_io import read_beneath
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ def _is_test(path: str) -> bool:
     return "test" in name.casefold() or "spec" in name.casefold()
 
 
-_SPAN = regex(r"`([^`\n]+)`")
 _MOST_ASKED = 12
 """Files of one task whose neighbours count in the index."""
 _MOST_FILES = 200
@@ -176,7 +176,7 @@ def _own(task: Task, planned: tuple[str, ...], tree: Tree) -> tuple[str, ...]:
 
 def _examples(patterns: Iterable[MatchedPattern], tree: Tree) -> tuple[str, ...]:
     """The files of the repository that the text of a pattern names."""
-    spans = (span.strip() for one in patterns for span in _SPAN.findall(one.text))
+    spans = (span.strip() for one in patterns for span in CODE_SPAN.findall(one.text))
     return tuple(dict.fromkeys(span for span in spans if tree.is_file(span)))
 
 

@@ -15,13 +15,13 @@ from runner.gates.other_results import above, around
 from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.prose import IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.gates.function_heads import Head
 
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _CHANGES = r"(?:chang|modif|mutat|alter|touch|edit|emptie)\w*"
 _KEPT = regex(
     rf"\b(?:not|never|neither|nor|without|no)\b[^.\n]{{0,60}}\b{_CHANGES}"
@@ -156,7 +156,7 @@ def names_to_keep(head: Head, kept: Sequence[str]) -> tuple[str, ...]:
     """The parameters that the plan keeps as they are: those that it names, else all."""
     if not kept:
         return ()
-    said = {word for one in kept for word in _NAME.findall(one)}
+    said = {word for one in kept for word in IDENTIFIER.findall(one)}
     return tuple(sorted(head.parameters & said or head.parameters))
 
 

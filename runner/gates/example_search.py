@@ -11,6 +11,7 @@ from runner.gates.test_awareness import find_tests
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.text import literals
+from runner.text.prose import CODE_SPAN, names_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.text.literals import Source
 
-_CODE = regex(r"`([^`\n]+)`")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _WORD = regex(rb"[A-Za-z_$][\w$]*")
 _CALL = regex(r"(?:\A|[\s.!({\[])(?P<name>[A-Za-z_$][\w$]*)\((?P<given>.*)\)")
 # `part(0)`, which a test gave by the index of a loop, was told as missing: a false finding.
@@ -71,7 +70,7 @@ def find_untested(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[
 def _loose(task: Task, written: Collection[str]) -> Iterator[_Example]:
     """Examples without a call, where the plan names a single function that the task wrote."""
     text = "\n".join((task.title, *task.acceptance, task.prose))
-    names = frozenset(_NAME.findall(" ".join(_CODE.findall(text)))) & frozenset(written)
+    names = names_in_code(text) & frozenset(written)
     for line in task.acceptance if len(names) == 1 else ():
         for shown, values in example_texts.loose_examples(line):
             yield _Example(min(names), shown, values)
@@ -94,7 +93,7 @@ def find_unanswered(bench: GateContext, written: Mapping[str, bytes]) -> Iterato
     task = bench.task
     text = "\n\n".join((task.title, *task.acceptance, task.prose))
     examples = () if task.type in ("bugfix", "refactor") else [*plain_examples.plain_examples(text)]
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(text))))
+    named = names_in_code(text)
     places = [
         (path, one.line, one.name)
         for path, content in sorted(written.items() if examples else ())
@@ -160,7 +159,7 @@ def _gives(example: _Example, test: Source) -> bool:
 
 def examples(line: str) -> Iterator[_Example]:
     """The calls with constants that a line of the plan shows as code."""
-    for code in _CODE.findall(line):
+    for code in CODE_SPAN.findall(line):
         match = _CALL.search(code)
         if match and _goes_on(match["given"]):
             continue  # what is asked is made of it, and a test may make that in its own way

@@ -20,6 +20,7 @@ from runner.languages.c_like_lexer import find_closing, line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
 from runner.model import Finding
+from runner.text.prose import names_in_code
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.model import Severity
 
-_NAME = regex(r"[A-Za-z_$][\w$]*")
-_CODE = regex(r"`([^`\n]+)`")
 _SENTENCE = regex(r"(?<=[.!?])\s+|\n")
 _FAILS = r"(?:fail\w*|errors?|exceptions?|reject\w*|rais\w+|throw\w*)"
 _ANEW = (
@@ -181,7 +180,7 @@ def find_unforgotten(check: str, bench: GateContext, severity: Severity) -> Iter
     strict = bench.settings.mutation == "strict"
     seconds = find_seconds(bench.proofs, 1, strict=strict)
     laboratory = MutantRunner(bench, Executions.of(bench), seconds)
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     for path, lines in sorted(own_lines(bench).items()):
         content = bench.after(path)
         if content is None or bench.is_test(path) or is_left_out(path, content):

@@ -18,6 +18,7 @@ from runner.languages.c_like_lexer import mask_literals
 from runner.languages.python.marks import name_of
 from runner.languages.registry import code_language, is_written_in
 from runner.lazy_pattern import regex
+from runner.text.prose import CODE_SPAN, IDENTIFIER
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ _ABOUT = regex(
 )
 """Words of a sentence that is about errors in another way."""
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n\s*\n|\n\s*(?:[-*|#]|\d+\.)")
-_CODE = regex(r"`([^`\n]+)`")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _LONGEST = 600
 _MOST = 20
 
@@ -91,9 +90,9 @@ def error_in(sentence: str) -> NamedError | None:
     if match is None or _NO.search(sentence[: match.start()]):
         return None
     groups = match.groupdict()
-    code = " ".join(_CODE.findall(sentence))
+    code = " ".join(CODE_SPAN.findall(sentence))
     kind = groups.get("kind") or groups.get("first") or groups.get("last") or ""
-    return NamedError(kind, sentence.strip(" .;-"), frozenset(_NAME.findall(code)) - {kind})
+    return NamedError(kind, sentence.strip(" .;-"), frozenset(IDENTIFIER.findall(code)) - {kind})
 
 
 # --- whether a test waits for it ------------------------------------------------------------
@@ -120,12 +119,12 @@ def is_waited_for(
     language = code_language(path)
     mask = mask_literals(text, language.literals) if language and language.literals else text
     if is_written_in(path, "javascript"):
-        return bool(names & {*_NAME.findall(mask)}) and _script_waits(mask, error.kind)
+        return bool(names & {*IDENTIFIER.findall(mask)}) and _script_waits(mask, error.kind)
     if not is_written_in(path, "go"):
         return not is_written_in(path, "rust") or bool(_RUST_WAITS.search(mask))
     parts = re.split(r"^(?=func |var |type )", mask, flags=re.MULTILINE)
     callers = _go_callers(parts, names)
-    return any(_GO_WAITS.search(one) for one in parts if callers & {*_NAME.findall(one)})
+    return any(_GO_WAITS.search(one) for one in parts if callers & {*IDENTIFIER.findall(one)})
 
 
 def _python_callers(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
@@ -142,7 +141,7 @@ def _python_callers(tree: ast.Module, names: frozenset[str]) -> frozenset[str]:
 
 def _go_callers(parts: Iterable[str], names: frozenset[str]) -> frozenset[str]:
     called = ((_GO_FUNCTION.match(one), one) for one in parts)
-    return _with_callers(names, [({at[1]}, {*_NAME.findall(one)}) for at, one in called if at])
+    return _with_callers(names, [({at[1]}, {*IDENTIFIER.findall(one)}) for at, one in called if at])
 
 
 _GO_FUNCTION = regex(r"func (?:\([^)]*\) *)?(\w+)")
@@ -176,10 +175,10 @@ _SCRIPT_KINDS = frozenset(
 
 def _script_waits(mask: str, kind: str) -> bool:
     others = _SCRIPT_KINDS - {kind}
-    if kind in _SCRIPT_KINDS and kind in {*_NAME.findall(mask)}:
+    if kind in _SCRIPT_KINDS and kind in {*IDENTIFIER.findall(mask)}:
         return True
     return any(
-        kind not in _SCRIPT_KINDS or not others & {*_NAME.findall(match["given"] or "")}
+        kind not in _SCRIPT_KINDS or not others & {*IDENTIFIER.findall(match["given"] or "")}
         for match in _SCRIPT_THROWS.finditer(mask)
     )
 

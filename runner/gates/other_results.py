@@ -16,6 +16,7 @@ from runner.gates.mutation.run_mutants import Ends
 from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.prose import names_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,8 +50,6 @@ _SPELLING = regex(
     r"|\bcase[- ]preserving\b",
     re.IGNORECASE,
 )
-_CODE = regex(r"`([^`\n]+)`")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _WAITS = regex(r"\b(?:await|yield)\b")
 _GO_PARAMETER = regex(r"(?P<name>\w+)\s+(?P<type>\[\][\w.*\[\]]+)\s*(?=,|\Z)")
 
@@ -188,7 +187,7 @@ def find_case(
 
     Where the plan speaks of a parameter beside the spelling, only calls that set it count.
     """
-    said = {*_NAME.findall(" ".join(code for one in sentences for code in _CODE.findall(one)))}
+    said = frozenset().union(*map(names_in_code, sentences))
     for mode in sorted(head.parameters & said) or [""]:
         turned = in_case(path, content, head, line, "swapcase", mode)
         for way in ("lower", "upper"):

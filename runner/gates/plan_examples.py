@@ -19,6 +19,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
+from runner.text.prose import IDENTIFIER, names_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,8 +47,6 @@ else:
     literals = lazy_module("runner.text.literals")
 
 CHECK = "plan-examples"
-_CODE = regex(r"`([^`\n]+)`")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _IN_ORDER = regex(
     r"\b(?:in (?:\w+ )?(?:order|sequence)|sorted|ordered"
     r"|(?:newest|oldest|largest|smallest) first)\b"
@@ -128,7 +127,7 @@ def _unwaited(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
         for name, line in named_errors.definitions_in(content.decode("utf-8", "replace"))
     }
     text = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    spoken = frozenset(_NAME.findall(" ".join(_CODE.findall(text)))) & places.keys()
+    spoken = names_in_code(text) & places.keys()
     tests = [*find_tests(bench)]
     told: set[str] = set()
     for one in (error for error in errors if error.kind not in told):
@@ -145,8 +144,7 @@ def _unwaited(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Sai
 
 def _unread(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Parameters that the plan names, as code, and that their function never looks at."""
-    code = " ".join(_CODE.findall("\n".join((task.title, *task.acceptance, task.prose))))
-    named = frozenset(_NAME.findall(code))
+    named = names_in_code("\n".join((task.title, *task.acceptance, task.prose)))
     for path, content in sorted(written.items()):
         for head in function_heads.heads(path, content) if named else ():
             idle = sorted((head.parameters & named) - head.used - head.refused)
@@ -165,7 +163,7 @@ def _out_of_order(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[
     text = "\n".join((task.title, *task.acceptance, task.prose))
     if not _IN_ORDER.search(text):
         return
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(text))))
+    named = names_in_code(text)
     for path, content in sorted(written.items()):
         for head in function_heads.heads(path, content):
             if head.name not in named or not head.gives:
@@ -187,7 +185,7 @@ def _without_chance(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]
     text = "\n".join((task.title, *task.acceptance, task.prose))
     if not _RANDOM.search(text):
         return
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(text))))
+    named = names_in_code(text)
     for path, content in sorted(written.items()):
         every = {head.name: head for head in function_heads.heads(path, content)}
         brought = _brought(content.decode("utf-8", "replace"))
@@ -195,7 +193,7 @@ def _without_chance(task: Task, written: Mapping[str, bytes]) -> Iterator[_Said]
             if head.name not in named or not head.gives:
                 continue
             reached = _reached(head.name, every)
-            if not (brought & {*_NAME.findall(reached)} or _CHANCE.search(reached)):
+            if not (brought & {*IDENTIFIER.findall(reached)} or _CHANCE.search(reached)):
                 said = f"the plan wants what is random of {head.name}, and its code knows no chance"
                 yield path, head.line, said, "draw it, and have a test give it a source of its own"
 
@@ -208,7 +206,7 @@ def _reached(name: str, every: Mapping[str, function_heads.Head]) -> str:
         one = left.pop()
         if one in every and one not in found:
             found[one] = every[one].body
-            left += _NAME.findall(every[one].body)
+            left += IDENTIFIER.findall(every[one].body)
     return "\n".join(found.values())
 
 
@@ -222,14 +220,14 @@ def _brought(text: str) -> frozenset[str]:
     )
     pure = re.compile(r"\b(?:math|typing|string|re|itertools|functools|collections|dataclasses)\b")
     return frozenset(
-        word for line in lines if not pure.search(line) for word in _NAME.findall(line)
+        word for line in lines if not pure.search(line) for word in IDENTIFIER.findall(line)
     )
 
 
 def _unspoken(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Characters that the plan lists and no test gives, and a default of None that none gives."""
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     for path, content in sorted(written.items()):
         text = content.decode("utf-8", "replace")
         of = {name: line for name, line in named_errors.definitions_in(text) if name in named}
@@ -257,7 +255,7 @@ _TYPES = regex(r"\b(?:class|type|interface|struct|enum)\s+(\w+)")
 def _ungiven(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Values and uses that the plan speaks of, and no test of the functions has."""
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     told: set[str] = set()
     for path, content in sorted(written.items()):
         text = content.decode("utf-8", "replace")

@@ -16,6 +16,7 @@ from runner.gates.named_errors import definitions_in
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.prose import CODE_SPAN, IDENTIFIER, SENTENCE_END, names_in_code
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -23,12 +24,9 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
 
-_CODE = regex(r"`([^`\n]+)`")
 _SIGNATURE = regex(
     r"\A(?:new |await |def |func(?:tion)? )?(?:\w+\.)*(?P<name>\w+)\((?P<given>.*)\)"
 )
-_SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
-_WORD = regex(r"[A-Za-z_$][\w$]*")
 _DEFAULT = regex(
     r"\A(?P<name>[A-Za-z_$][\w$]*)\s*(?:\?\s*)?(?::[^=]*)?=\s*(?P<value>.+)\Z", re.DOTALL
 )
@@ -118,12 +116,12 @@ def _shown_defaults(prose: str) -> dict[tuple[str, tuple[str, ...]], dict[str, o
     """
     found: dict[tuple[str, tuple[str, ...]], dict[str, object]] = {}
     unsure: set[tuple[str, tuple[str, ...]]] = set()
-    for match in filter(None, map(_SIGNATURE.match, _CODE.findall(prose))):
+    for match in filter(None, map(_SIGNATURE.match, CODE_SPAN.findall(prose))):
         words = [one.strip().lstrip("*.") for one in match["given"].split(",")]
         named = [(one, _DEFAULT.match(one)) for one in words if one]
         names = tuple(by["name"] if by else one.partition(":")[0].strip() for one, by in named)
         key = match["name"], names
-        if not all(map(_WORD.fullmatch, names)):
+        if not all(map(IDENTIFIER.fullmatch, names)):
             continue
         values = {by["name"]: value for _, by in named if by and (value := _plain(by["value"]))}
         if found.setdefault(key, values) != values:
@@ -192,7 +190,7 @@ def _defaults_of_braces(text: str) -> Iterator[_Function]:
         values = {}
         for by in (by for _, by in named if by):
             value = by["value"].strip()
-            if _WORD.fullmatch(value):
+            if IDENTIFIER.fullmatch(value):
                 constant = re.search(_CONSTANT.format(re.escape(value)), text)
                 value = constant[1] if constant else value
             if (known := _plain(value)) is not None:
@@ -206,9 +204,9 @@ def _defaults_of_braces(text: str) -> Iterator[_Function]:
 
 def _one_at_a_time(bench: GateContext, plan: str, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Where the plan speaks of many at once, and no test begins anything beside itself."""
-    if not any(_AT_ONCE.search(one) and not _NOT.search(one) for one in _SENTENCE.split(plan)):
+    if not any(_AT_ONCE.search(one) and not _NOT.search(one) for one in SENTENCE_END.split(plan)):
         return
-    named = set(_WORD.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     places = [
         (path, line, name)
         for path, content in sorted(written.items())
@@ -227,8 +225,8 @@ def _one_at_a_time(bench: GateContext, plan: str, written: Mapping[str, bytes]) 
 
 def _loosely(bench: GateContext, plan: str, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Where the plan says of what kind a value is, and tests find that `"1"` equals 1."""
-    kinds = [one for one in map(_KIND.search, _SENTENCE.split(plan)) if one]
-    named = set(_WORD.findall(" ".join(_CODE.findall(plan)))) if kinds else set()
+    kinds = [one for one in map(_KIND.search, SENTENCE_END.split(plan)) if one]
+    named = names_in_code(plan) if kinds else frozenset()
     for path, content in sorted(written.items()):
         if not is_written_in(path, "javascript"):
             continue

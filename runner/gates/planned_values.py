@@ -16,6 +16,7 @@ from runner.languages.c_like_lexer import mask_literals
 from runner.languages.python.marks import name_of
 from runner.languages.registry import code_language, is_written_in
 from runner.lazy_pattern import regex
+from runner.text.prose import CODE_SPAN, IDENTIFIER
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class Ungiven(NamedTuple):
 
 
 _SENTENCE = regex(r"(?<=[.;!?])\s+|\n\s*\n|\n\s*[-*|]|\n(?=\S)")
-_CODE = regex(r"`([^`\n]+)`")
 _CLAUSE = regex(r"[,;:(]")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _VALUE = regex(r"(?=[^\s]*\d)(?=[^\s]*[+:%-])[\w+-][\w.:%+-]{3,18}")
 """A value whose form is its own: digits, and a sign that no name has."""
 _REFERS = regex(
@@ -91,14 +90,14 @@ def find_ungiven(plan: str, names: frozenset[str], tests: Sequence[Test]) -> Ite
     texts = [token.said for one in tests for token in one.source.tokens if token.kind == "text"]
     made = bool(MADE.search(words))
     for sentence in _SENTENCE.split(plan):
-        code = _CODE.findall(sentence)
+        code = CODE_SPAN.findall(sentence)
         if not made:
             yield from _shapes(sentence, texts)
         if not (made or NONE.search(sentence)):
             yield from _numbers(sentence, [one.text for one in tests])
         if _ORDERS.search(sentence) and not made:
             yield from _orders([*dict.fromkeys(code)], texts)
-        called = sorted({*_NAME.findall(" ".join(code))} & names)
+        called = sorted({*IDENTIFIER.findall(" ".join(code))} & names)
         if _UNSEEN.search(sentence):
             yield from _lent(called, tests)
         if (spoken := _AGAIN.search(sentence)) and not NONE.search(sentence):
@@ -106,13 +105,13 @@ def find_ungiven(plan: str, names: frozenset[str], tests: Sequence[Test]) -> Ite
 
 
 def _shapes(sentence: str, texts: Sequence[str]) -> Iterator[Ungiven]:
-    if _REFERS.search(_CODE.sub(" ", sentence)):
+    if _REFERS.search(CODE_SPAN.sub(" ", sentence)):
         return
-    for match in _CODE.finditer(sentence):
+    for match in CODE_SPAN.finditer(sentence):
         value = match[1]
         if not _VALUE.fullmatch(value) or _REFERS.search(value):
             continue
-        if NONE.search(_CLAUSE.split(_CODE.sub("", sentence[: match.start()]))[-1]):
+        if NONE.search(_CLAUSE.split(CODE_SPAN.sub("", sentence[: match.start()]))[-1]):
             continue
         form = re.sub(r"\d+", lambda _: r"\d+", re.sub(r"[^\W\d_]+", "#", re.escape(value)))
         if not any(re.search(form.replace("#", r"[^\W\d_]+"), text) for text in texts):
@@ -212,7 +211,7 @@ def _changes_result(name: str, test: Test) -> bool:
     return any(
         _changed_in_script(one).search(mask)
         for match in bound.finditer(mask)
-        for one in _NAME.findall(match["to"])
+        for one in IDENTIFIER.findall(match["to"])
     )
 
 

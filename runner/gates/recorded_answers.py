@@ -17,6 +17,7 @@ from runner.languages.registry import code_row, is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
+from runner.text.prose import IDENTIFIER
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ _GO_WRITES = regex(
     r"(?:os\.Stat|(?:os|ioutil)\.ReadFile)\(\s*(?P<path>[\w.]+)\s*\)[^{}]*\b(?:err\w*\s*!=\s*nil|IsNotExist|ErrNotExist)[^{}]*\{"
     r"(?:[^{}]|\{[^{}]*\})*?\b(?:os|ioutil)\.WriteFile\(\s*(?P=path)\s*,(?P<what>[^\n]*)"
 )
-_WORDS = regex(r"[A-Za-z_$][\w$]*")
 _LARGEST = 1_000_000
 _MOST = 5
 
@@ -148,7 +148,7 @@ def _written_by_tests(bench: GateContext) -> Iterator[Finding]:
         word
         for one in bench.changes
         if one.content and code_row(one.path) and not bench.is_test(one.path)
-        for word in _WORDS.findall(one.content[:_LARGEST].decode("utf-8", "replace"))
+        for word in IDENTIFIER.findall(one.content[:_LARGEST].decode("utf-8", "replace"))
     )
     for one in bench.changes:
         content = one.content
@@ -192,7 +192,7 @@ def find_written(path: str, content: bytes, product: frozenset[str]) -> Iterator
 def _is_output(what: str, product: frozenset[str], text: str) -> bool:
     """Whether what is written comes from the product, or is compared in the same file."""
     called = {*re.findall(r"([A-Za-z_$][\w$]*)\s*\(", what)}
-    names = {*_WORDS.findall(what)} - {
+    names = {*IDENTIFIER.findall(what)} - {
         "JSON",
         "stringify",
         "null",
@@ -202,7 +202,7 @@ def _is_output(what: str, product: frozenset[str], text: str) -> bool:
         "json",
     }
     asked = re.findall(r"\b(?:assert\w*|expect|if|Equal|DeepEqual)\b[^\n]*", text)
-    return bool(called & product) or any(names & {*_WORDS.findall(one)} for one in asked)
+    return bool(called & product) or any(names & {*IDENTIFIER.findall(one)} for one in asked)
 
 
 def _in_python(tree: ast.Module, product: frozenset[str]) -> Iterator[tuple[str, int]]:
@@ -227,7 +227,7 @@ def _in_python(tree: ast.Module, product: frozenset[str]) -> Iterator[tuple[str,
                 continue
             for one in (each for part in body for each in ast.walk(part)):
                 if isinstance(one, ast.Call) and _writes(one) and place in _near(one, body):
-                    words = {*_WORDS.findall(" ".join(_values(one, place)))}
+                    words = {*IDENTIFIER.findall(" ".join(_values(one, place)))}
                     if words & product & _called(one, body) or words & asked:
                         yield place, one.lineno
                         break

@@ -17,6 +17,7 @@ from runner.gates.mutation.written_again import functions_in
 from runner.languages.registry import read_code
 from runner.lazy_pattern import regex
 from runner.model import Finding
+from runner.text.prose import IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +35,6 @@ _BRINGS = regex(
     r"^[ \t]*(?:import|from)\b[^\n]*|^[ \t]*(?:\w+ )?\"[\w./-]+\"$|^[^\n]*\brequire\([^\n]*",
     re.MULTILINE,
 )
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _REACHES = regex(
     r"\b(?:subprocess|requests?|fetch|post|client|invoke|exec\w*|spawn\w*|http\w*|socket|app|cli|main|run\w*)\b"
 )
@@ -115,7 +115,7 @@ def _asked(
     for path, content in tests.items():
         text = _bare(path, content)
         imported = {"self", "this", "cls"}
-        imported.update(word for line in _BRINGS.findall(text) for word in _NAME.findall(line))
+        imported.update(word for line in _BRINGS.findall(text) for word in IDENTIFIER.findall(line))
         for start, end in _bodies(text):
             body = text[start:end]
             match = asked.search(body)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
+from runner.text.prose import IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,6 @@ _DIRECT = regex(
     rf"\brequire\(\s*(?P<tool>{_OF_SCRIPTS})\s*\)(?:\.\w+|\[[^\]\n]*\])+\s*=(?![=>])"
     r"|\bprocess\.(?P<ends>reallyExit|exit|abort)\s*=(?![=>])"
 )
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _WORDS = frozenset({"as", "type", "default", "from"})
 
 
@@ -83,7 +83,7 @@ def in_script(bare: str) -> Iterator[tuple[int, str]]:
     for match in _DIRECT.finditer(bare):
         yield match.start(), (match["tool"] or match["ends"]).strip("'\"`")
     for bound in _BOUND.finditer(bare):
-        names = set(_NAME.findall(bound["one"] or bound["two"])) - _WORDS
+        names = set(IDENTIFIER.findall(bound["one"] or bound["two"])) - _WORDS
         for name in sorted(names):
             changed = re.compile(
                 rf"(?<![\w.$])(?:{name}(?:\.\w+|\[[^\]\n]*\])+\s*=(?![=>])"

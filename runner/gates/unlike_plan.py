@@ -21,6 +21,7 @@ from runner.gates.planned_use import find_uses
 from runner.gates.test_awareness import find_tests
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.prose import CODE_SPAN, IDENTIFIER, SENTENCE_END, names_in_code
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.gates.function_heads import Head
 
-_CODE = regex(r"`([^`\n]+)`")
-_NAME = regex(r"[A-Za-z_$][\w$]*")
-_SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
 _NONE = regex(r"\b(?:not|never|without|unlike|except|only|instead)\b", re.IGNORECASE)
 
 _ATTRIBUTE = regex(r"\b(?:attribute|property|field|header)\s+`(?P<of>[A-Za-z_]\w+)`")
@@ -75,7 +73,7 @@ _Said = tuple[str, int, str, str]
 def find_unlike(bench: GateContext, written: Mapping[str, bytes]) -> Iterator[_Said]:
     """Each such function of the change that the plan names: where, and what to say of it."""
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     own = own_lines(bench)
     yield from _without_attributes(plan, named, written)
     yield from find_uses(bench, written)
@@ -108,7 +106,7 @@ def _without_attributes(
     """
     words = [
         match["of"]
-        for sentence in _SENTENCE.split(plan)
+        for sentence in SENTENCE_END.split(plan)
         if not _AS_BEFORE.search(sentence)
         for match in _ATTRIBUTE.finditer(sentence)
     ]
@@ -122,7 +120,7 @@ def _without_attributes(
     own = {name for _, _, name in defined} - {*words}
     places = [(path, line) for path, line, _ in defined]
     # What the plan itself calls a function says nothing of what that one reads.
-    code = _NAME.sub(lambda one: "" if one[0] in own else one[0].lower(), code)
+    code = IDENTIFIER.sub(lambda one: "" if one[0] in own else one[0].lower(), code)
     for word in dict.fromkeys(words) if places else ():
         if word.lower() not in code:
             said = f"the plan gives `{word}` a meaning, and no code of the change has that name"
@@ -168,7 +166,7 @@ def is_lazy(plan: str) -> bool:
     """Whether the plan wants work done when it is asked for."""
     return any(
         _LAZY.search(one) and not re.search(r"\b(?:not|never) (?:be )?(?:lazy|lazily)\b", one)
-        for one in _SENTENCE.split(plan)
+        for one in SENTENCE_END.split(plan)
     )
 
 
@@ -199,9 +197,9 @@ def _is_whole(expression: str) -> bool:
 
 def is_wide(plan: str) -> bool:
     """Whether the plan speaks of letters of more than one byte, or shows some as code."""
-    if any(_has_letter(one) for one in _CODE.findall(plan)):
+    if any(_has_letter(one) for one in CODE_SPAN.findall(plan)):
         return True
-    return any(_WIDE.search(one) and not _NONE.search(one) for one in _SENTENCE.split(plan))
+    return any(_WIDE.search(one) and not _NONE.search(one) for one in SENTENCE_END.split(plan))
 
 
 def _has_letter(text: str) -> bool:

@@ -31,6 +31,7 @@ from runner.gates.refusals import another_error, erring_methods, refusing_all
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding
+from runner.text.prose import IDENTIFIER, SENTENCE_END, names_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from runner.gates.named_errors import NamedError
     from runner.model import Severity
 
-_SENTENCE = regex(r"(?<=[.;!?])\s+|\n")
 _REFUSES = regex(
     r"\b(?:errors?|exceptions?|rais\w+|throw\w*|refus\w+|invalid)\b|\w(?:Error|Exception)\b"
 )
@@ -59,8 +59,6 @@ _EXACT = regex(
     r"`(?:\d[^`\n]*|[^`\n]*[^`\n\w.][^`\n]*)`\s+(?:is|are|gives?|returns?|becomes?|means?|=|->|=>|\u2192)\s+(?:`[^`\n]+`|-?\d)"
 )
 """An answer that a plan shows, of a call or of what is given: no default of a parameter."""
-_NAME = regex(r"[A-Za-z_$][\w$]*")
-_CODE = regex(r"`([^`\n]+)`")
 _MOST = 4
 
 _OTHER_ANSWER = """def __another(f):
@@ -83,11 +81,11 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
     executions, own = Executions.of(bench), own_lines(bench)
     laboratory = MutantRunner(bench, executions, find_seconds(bench.proofs, _MOST, strict=strict))
     plan = "\n".join((bench.task.title, *bench.task.acceptance, bench.task.prose))
-    sentences = _SENTENCE.split(plan)
+    sentences = SENTENCE_END.split(plan)
     kept = keeping_sentences(sentences)
     sorts, spells = sorting_sentences(sentences), spelling_sentences(sentences)
     units = any(len({one.lastgroup for one in kind.finditer(plan)}) > 1 for kind in _UNITS)
-    named = frozenset(_NAME.findall(" ".join(_CODE.findall(plan))))
+    named = names_in_code(plan)
     errors = errors_of(bench.task)
     refuses = bool(_REFUSES.search(plan))
     exact = [one for one in sentences if _EXACT.search(one)]
@@ -104,7 +102,7 @@ def find_wrapped(check: str, bench: GateContext, severity: Severity) -> Iterator
             mutant = keeping(place.path, place.content, head, names, place.line)
             if mutant and laboratory.run(mutant) is Ends.NOTICED:
                 yield _finding(check, place, severity, _changed(head, names))
-        shown = any(len(places) == 1 or head.name in _NAME.findall(one) for one in exact)
+        shown = any(len(places) == 1 or head.name in IDENTIFIER.findall(one) for one in exact)
         if message := _untold(place, laboratory, units=units, shown=shown):
             yield _finding(check, place, severity, message)
         waited = [one for one in errors if head.name in one.words or len(places) == 1]
@@ -135,7 +133,7 @@ def _find_untold_forms(
 def _is_about(head: Head, sentences: list[str], places: list[_Place]) -> bool:
     """Whether a sentence is about a function: it names it, or no other that the plan names."""
     others = {one.head.name for one in places} - {head.name}
-    said = [frozenset(_NAME.findall(one)) for one in sentences]
+    said = [frozenset(IDENTIFIER.findall(one)) for one in sentences]
     return any(head.name in one or not others & one for one in said)
 
 

@@ -22,6 +22,7 @@ from runner.languages.c_like_lexer import line_of, mask_literals
 from runner.languages.registry import is_written_in, read_code
 from runner.lazy_pattern import regex
 from runner.model import Finding
+from runner.text.prose import IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,6 @@ _WORDS = frozenset(
         "nil",
     ]
 )
-_NAME = regex(r"[A-Za-z_$][\w$]*")
 _LEAST = 2
 """Operations: arithmetic, calls and places in a list; a single one is no copy."""
 _MOST = 3
@@ -133,7 +133,7 @@ def expressions(path: str, head: Head) -> list[str]:
     found = []
     for given in head.gives:
         expression = given
-        if _NAME.fullmatch(given):
+        if IDENTIFIER.fullmatch(given):
             bound = re.findall(
                 rf"(?m)(?:^|\s){re.escape(given)}\s*:?=\s*([^=\n][^\n;]*)", head.body
             )

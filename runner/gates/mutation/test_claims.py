@@ -18,6 +18,7 @@ from runner.languages.base import TRUTH
 from runner.languages.c_like_lexer import mask_literals
 from runner.languages.registry import code_row, is_written_in, read_code
 from runner.lazy_pattern import regex
+from runner.text.prose import IDENTIFIER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -59,7 +60,6 @@ _TARGET = regex(
     r"(?P<to>[^=(]*?)\s*(?::=|(?<![=!<>+*/%|&^-])=(?![=>])|\+=|\brange\b|\bof\b|\bin\b)(?P<of>.*)"
 )
 _AS = regex(r"\s*(?:async\s+)?with\b(?P<of>.*)\bas\s+(?P<to>[\w, ()]+):")
-_WORD = regex(r"[A-Za-z_$][\w$]*")
 _NIL = regex(r"if (?:[^:]*; ?)?[\w.]+ ?[!=]= ?nil ?: ")
 _NO_NAMES = frozenset({"self", "this", "_", "t", "const", "let", "var", "for", "if", "with"})
 _ROUNDS = 3
@@ -217,7 +217,7 @@ def _is_weak(claim: Claim) -> bool:
 
 
 def _names_of(claim: Claim) -> set[str]:
-    return {name for text in (claim.text, *claim.sides) for name in _WORD.findall(text)}
+    return {name for text in (claim.text, *claim.sides) for name in IDENTIFIER.findall(text)}
 
 
 def _is_alone(claim: Claim) -> bool:
@@ -235,7 +235,7 @@ def _follow(word: str, lines: tuple[str, ...]) -> frozenset[str] | None:
     named = False
     for _ in range(_ROUNDS):
         for line, found in pairs:
-            names = {*_WORD.findall(line)}
+            names = {*IDENTIFIER.findall(line)}
             if not names & known:
                 continue
             if word in names:
@@ -249,7 +249,7 @@ def _follow(word: str, lines: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def _names(text: str) -> set[str]:
-    return {*_WORD.findall(text)} - _NO_NAMES
+    return {*IDENTIFIER.findall(text)} - _NO_NAMES
 
 
 def _is_claim(line: str) -> bool:
