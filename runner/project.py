@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.gates.contracts import entries
     from runner.journal.state import RunState
     from runner.model import Digest, Status
-    from runner.plan import cache, checks, diagnostic, document, graph, ownership, spans
+    from runner.plan import cache, checks, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
@@ -41,7 +41,6 @@ else:
     base = lazy_module("runner.process.base")
     cache = lazy_module("runner.plan.cache")
     checks = lazy_module("runner.plan.checks")
-    diagnostic = lazy_module("runner.plan.diagnostic")
     document = lazy_module("runner.plan.document")
     entries = lazy_module("runner.gates.contracts.entries")
     environments = lazy_module("runner.process.environments")
@@ -331,13 +330,6 @@ class Project:
             found = (*found, *entries.unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, graph.TaskGraph.of(plan.tasks), tuple(problems))
-
-    def check_sound(self) -> Reading:
-        """The same of a plan that may run. Raises RunnerError with all that stops everything."""
-        reading = self.check()
-        if errors := [problem for problem in reading.problems if problem.stops_all]:
-            raise diagnostic.refusal(errors, "nothing has run")
-        return reading
 
 
 def _require_one_line(root: Path) -> None:

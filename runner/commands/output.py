@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.app.build import discovered_gates, suitability
+    from runner.app.inspect import validation
     from runner.app.observer import Observer
     from runner.plan.document import Plan
     from runner.project import Reading
@@ -30,6 +31,7 @@ else:
     console = lazy_module("runner.report.console")
     terminal_review = lazy_module("runner.terminal.terminal_review")
     discovered_gates = lazy_module("runner.app.build.discovered_gates")
+    validation = lazy_module("runner.app.inspect.validation")
     suitability = lazy_module("runner.app.build.suitability")
 
 _T = TypeVar("_T")
@@ -124,6 +126,6 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
 
 def load_trusted_plan(project: Project, *, trusted: bool, again: str) -> Reading:
     """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
-    reading = project.check_sound()
+    reading = validation.check_sound(project)
     ask_trust(project, reading.plan, trusted=trusted, again=again)
     return reading

@@ -149,6 +149,29 @@ def test_a_plan_with_mistakes_is_not_built(shop, ready, console):
     assert not shop.has("artifacts/build/journal.jsonl")
 
 
+def test_what_begins_on_a_plan_with_mistakes_tells_all_that_validate_does(shop, ready, console):
+    shop.edit_plan("Depends on: TASK-001", "Depends on: TASK-009")
+    more = (
+        a_task("TASK-003", outputs=["c.txt"], fields=["Implementer: nobody"]),
+        a_task("TASK-004", outputs=["d.txt"], command="true", fields=["Uses: gpu 2"]),
+        a_task("TASK-005", blocks={"e.txt": "e\n"}, fields=["Contracts: shape: `x`"]),
+    )
+    shop.write({"TASK-GRAPH.md": shop.read("TASK-GRAPH.md") + "\n" + "\n".join(more)})
+    shop.write({"runner.toml": "[resources]\ngpu = 1\n"})
+    told = [one.message for one in validate(ready()).problems if one.is_error]
+    assert len(told) >= 4
+    begin = (
+        lambda: build(ready(), TRUSTED, console),
+        lambda: preview(ready(), TRUSTED, console),
+        lambda: try_one_task(ready(), "TASK-001", console, trusted=True),
+        lambda: run_for_tasks(ready(), ["1"], "true", print, print),
+    )
+    for call in begin:
+        with pytest.raises(RunnerError, match=f"the plan has {len(told)} mistakes") as met:
+            call()
+        assert [one for one in told if one not in met.value.detail] == []
+
+
 def test_uncommitted_work_of_a_person_is_not_built_beside_unless_they_say_so(shop, ready, console):
     shop.commit({"mine.txt": "as it was\n"})
     shop.write({"mine.txt": "not finished\n"})

@@ -14,6 +14,7 @@ from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
+from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
@@ -72,7 +73,7 @@ def adopt_branch(
 
     The project has its default gates. Raises RunnerError for a task that takes nobody's work now.
     """
-    reading = project.check_sound()
+    reading = check_sound(project)
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(asked.task, tasks)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.run_parts import sandbox_of
+from runner.app.inspect.validation import check_sound
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Ended
@@ -91,7 +92,7 @@ def run_for_tasks(
 
 def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
     """The tasks that are meant, each once."""
-    reading = project.check_sound()
+    reading = check_sound(project)
     known = {task.id: task for task in reading.plan.tasks}
     return tuple(dict.fromkeys(known[find_id(word, known)] for word in typed))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.run_parts import load_allow_list, preparation_of, sandbox_of, task_plans
 from runner.app.build.suitability import require_trust
 from runner.app.change.impact_question import knowledge_for, without
+from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Answer, Changed, Dependents, Width, judge
@@ -89,7 +90,7 @@ def try_one_task(
     project: Project, typed: str, observer: Observer, *, trusted: bool = False
 ) -> TrialResult:
     """Have the task built in a scratch tree of its own. Raises RunnerError for one that waits."""
-    reading = project.check_sound()
+    reading = check_sound(project)
     view = View.of(project)
     task = _find_task(typed, reading, view)
     require_trust(project, reading.plan, trusted=trusted, asker=None)

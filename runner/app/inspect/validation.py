@@ -17,7 +17,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity, Status
 from runner.plan.commands import executables
-from runner.plan.diagnostic import Problem, render
+from runner.plan.diagnostic import Problem, refusal, render
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Places
@@ -77,14 +77,33 @@ def validate(project: Project, *, strict: bool = False) -> Validation:
 def _validate(project: Project, *, strict: bool) -> Validation:
     take_up_default_gates(project)
     reading = project.check()
-    problems = (
+    problems = _find_all_problems(project, reading, strict=strict)
+    return Validation(project.plan_path, len(reading.plan.tasks), problems)
+
+
+def _find_all_problems(
+    project: Project, reading: Reading, *, strict: bool = False
+) -> tuple[Problem, ...]:
+    return (
         *find_problems(reading, project.settings, strict=strict),
         *find_lent_programs(project, reading),
         *find_unmade_parts(project, reading),
         *find_problems_beside(project),
         *_of_another_tool(reading),
     )
-    return Validation(project.plan_path, len(reading.plan.tasks), problems)
+
+
+def check_sound(project: Project) -> Reading:
+    """The plan, where it may run.
+
+    Raises RunnerError where anything stops it, with every mistake that `validate` tells: who mends
+    a plan mends it once.
+    """
+    reading = project.check()
+    if any(problem.stops_all for problem in reading.problems):
+        found = _find_all_problems(project, reading)
+        raise refusal([problem for problem in found if problem.is_error], "nothing has run")
+    return reading
 
 
 def find_problems(
@@ -124,12 +143,12 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
 def read_sound_plan(project: Project, observer: Observer) -> Reading:
     """The plan, with the gates that the repository declares taken up.
 
-    Raises RunnerError with all its mistakes together where it has any that stop everything.
+    Raises RunnerError where any mistake stops everything.
     """
     take_up_default_gates(project)
     for note in project.loaded.notes:
         observer.say(f"note: {note}")
-    reading = project.check_sound()
+    reading = check_sound(project)
     for mistake in (problem for problem in reading.problems if problem.is_error):
         observer.say(render(mistake))  # of a task that is BLOCKED when its turn comes
     idle = tuple(_find_idle_models(reading, project.settings))

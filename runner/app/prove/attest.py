@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import SHIP
+from runner.app.inspect.validation import check_sound
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import from_commit
 from runner.lazy_dataclass import dataclass
@@ -112,7 +113,7 @@ def check_attestation(project: Project, data: bytes) -> Checked:
 
 def require_still_asked(project: Project, found: Checked) -> None:
     """Raise RunnerError (exit 1) where the plan has other work, or another proof, of that task."""
-    tasks = {task.id: task for task in project.check_sound().plan.tasks}
+    tasks = {task.id: task for task in check_sound(project).plan.tasks}
     if found.kind == "task" and (found.name not in tasks or tasks[found.name].spec != found.spec):
         raise RunnerError(
             f"the plan asks for something else of {found.name} than what was attested",

@@ -9,6 +9,7 @@ from runner import effects
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable
+from runner.app.inspect.validation import check_sound
 from runner.app.prove.attest import attest_ship
 from runner.app.prove.prove_again import (
     find_proven_words,
@@ -85,12 +86,12 @@ class Shipped:
 
 def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> Shipped:
     """Ship what is DONE. Raises RunnerError for what stands in the way but a failing proof."""
-    reading = project.check_sound()
+    reading = check_sound(project)
     _refuse_twice(project)
     with Session(project, reading.plan.tasks) as session:
         # Once more, now that nothing moves it: somebody may have shipped, or saved the plan.
         _refuse_twice(project)
-        reading = reading if project.plan_bytes == reading.data else project.check_sound()
+        reading = reading if project.plan_bytes == reading.data else check_sound(project)
         _refuse_uncommitted(session)
         for line in require_suitable(session.repository, session.own_documents, allow_dirty=False):
             for part in f"note: {line}".split("\n"):  # of many paths it is more than one

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.change.transaction import open_transaction
+from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import (
@@ -100,7 +101,7 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
     is STALE.
     """
     take_up_default_gates(project)
-    tasks, view = project.check_sound().plan.tasks, View.of(project)
+    tasks, view = check_sound(project).plan.tasks, View.of(project)
     with Repository.open(project.root) as repository:
         unseen = _list_unseen_files(project, repository, say)
         id_ = find_id(typed, view.states)
@@ -130,7 +131,7 @@ def verify_whole(project: Project, say: Say) -> VerifiedWhole:
     Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
     """
     take_up_default_gates(project)
-    tasks, view = project.check_sound().plan.tasks, View.of(project)
+    tasks, view = check_sound(project).plan.tasks, View.of(project)
     words: Mapping[str, TaskState] = {}
     subjects, documents = subjects_of(tasks, view.states), project.documents
     done = {one.task.id for one in subjects}
