@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from runner.config.paths import expand_home
 from runner.gates.test_paths import is_test_of, is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -15,7 +14,6 @@ from runner.plan.shell.quiet_lines import starts_no_program
 from runner.process.base import Command, Ended
 from runner.process.limits import Limits, apply_bounds
 from runner.process.supervise import begin, run
-from runner.process.tools import NAMES
 from runner.secrets.redact import redact
 from runner.text.wording import abridge
 
@@ -31,11 +29,9 @@ if TYPE_CHECKING:
     from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
     from runner.model import Change, Coverage, Level, Observed, Task
-    from runner.process import other_trees
     from runner.process.base import Place, Ran, Sandbox
     from runner.process.supervise import Course
 else:
-    other_trees = lazy_module("runner.process.other_trees")
     configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
 
@@ -299,27 +295,14 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
 
 
 def _bounds(check: Check, bench: GateContext) -> Bounds:
-    place, limits = bench.place, check.limits
-    return failed_bounds.Bounds(
-        enclosed=bench.sandbox.encloses,
-        network=check.network,
+    about = failed_bounds.About(
+        check.command,
+        check.network,
         asked=_network_of(check, bench),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
-        home=bench.environment.get("HOME", ""),
-        own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
-        others=_others(bench) if bench.sandbox.encloses else (),
-        memory=limits.together or limits.memory,
-        processes=limits.processes,
-        file_size=limits.file_size,
     )
-
-
-def _others(bench: GateContext) -> tuple[str, ...]:
-    """Work trees of other repositories that the sandbox hid."""
-    environ = bench.environment
-    where = frozenset((name, environ[name]) for name in NAMES if name in environ)
-    read = tuple(map(expand_home, bench.settings.sandbox_read))
-    return other_trees.other_trees(str(bench.place.shown), where, read)
+    where = (bench.place, bench.sandbox, bench.environment, bench.settings)
+    return failed_bounds.bounds_of(*where, check.limits, about)
 
 
 def _network_of(check: Check, bench: GateContext) -> Network:

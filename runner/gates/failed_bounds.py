@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.config.paths import expand_home
 from runner.config.sizes import format_size
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Network
+from runner.process.tools import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
+
+    from runner.config.settings import Settings
+    from runner.process import mounts, other_trees
+    from runner.process.base import Place, Sandbox
+    from runner.process.limits import Limits
+else:
+    mounts = lazy_module("runner.process.mounts")
+    other_trees = lazy_module("runner.process.other_trees")
 
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
 """Ends of a process by SIGKILL and by SIGXFSZ."""
+
+
+def _hides_nothing(_path: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +52,48 @@ class Bounds:
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
+    command: str = ""
+    """What ran: it may fail at a path that it names without a word, as `test -f` does."""
+    hides: Callable[[str], bool] = _hides_nothing
+    """Whether the machine has this path, and the sandbox something else in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a command was, and what was asked for it."""
+
+    command: str
+    network: Network
+    asked: Network
+    gate: str = ""
+
+
+def bounds_of(
+    place: Place,
+    sandbox: Sandbox,
+    environ: Mapping[str, str],
+    settings: Settings,
+    limits: Limits,
+    about: About,
+) -> Bounds:
+    """What holds a command that runs there."""
+    where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+    read = tuple(map(expand_home, settings.sandbox_read))
+    shown = str(place.shown)
+    return Bounds(
+        enclosed=sandbox.encloses,
+        network=about.network,
+        asked=about.asked,
+        gate=about.gate,
+        home=environ.get("HOME", ""),
+        own=tuple(map(str, (place.tree, place.shown, place.shown.resolve(), place.box))),
+        others=other_trees.other_trees(shown, where, read) if sandbox.encloses else (),
+        memory=limits.together or limits.memory,
+        processes=limits.processes,
+        file_size=limits.file_size,
+        command=about.command,
+        hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else _hides_nothing,
+    )
 
 
 def find_met_bound(tail: str, code: int, bounds: Bounds) -> str:
@@ -104,31 +162,41 @@ def _room(_bounds: Bounds) -> str:
 
 def _paths(tail: str, bounds: Bounds) -> str:
     """Words for a path that the sandbox keeps to itself; nothing for the project's own."""
+    said = f"{tail}\n{bounds.command}"
     for other in bounds.others:
-        if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", tail):
+        if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", said):
             shown = f'to let it be read: sandbox_read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, which is another repository's or person's; {shown}"
-    for denied, path in _find_denied_paths(tail, bounds.home):
-        personal = bounds.home and _is_below(path, bounds.home)
-        if any(_is_below(path, own) for own in bounds.own) or not (denied or personal):
+    silent = not tail.strip() or _UNOPENED.search(tail)
+    named = _paths_in(bounds.command, bounds.home) if silent else []
+    found = (*_find_denied_paths(tail, bounds.home), *((_NAMED, path) for path in named))
+    for kind, path in found:
+        if any(_is_below(path, own) for own in bounds.own):
             continue
-        if not personal and any(_is_below(path, each) for each in _SHARED):
-            return f"the sandbox closes {path} by that name: write in $TMPDIR"
+        personal = kind != _NAMED and bounds.home and _is_below(path, bounds.home)
         shown = f'to read it: sandbox_read = ["{path}"] in your own settings'
+        shared = "" if personal else next((one for one in _SHARED if _is_below(path, one)), "")
+        if kind != "denied" and not personal and not bounds.hides(path):
+            continue
+        if shared and bounds.hides(path):
+            return f"the sandbox has a {shared} of its own, without {path}; {shown}"
+        if shared:
+            return f"the sandbox closes {path} by that name: write in $TMPDIR"
         return f"the sandbox hides {path} or keeps it as it is; {shown}"
     return ""
 
 
-def _find_denied_paths(tail: str, home: str) -> list[tuple[bool, str]]:
-    """Paths that could not be opened: whether that was denied, and each as a whole path."""
-    found = []
+def _find_denied_paths(tail: str, home: str) -> Iterator[tuple[str, str]]:
+    """Paths that could not be opened: whether that was `denied`, and each as a whole path."""
     for line in tail.splitlines():
-        if not (kind := _UNOPENED.search(line)):
-            continue
-        for name in _PATH.findall(line):
-            path = f"{home}{name[1:]}" if name.startswith("~") else name
-            found.append((kind["denied"] is not None, path))
-    return found
+        if kind := _UNOPENED.search(line):
+            for path in _paths_in(line, home):
+                yield kind.lastgroup or "", path
+
+
+def _paths_in(text: str, home: str) -> list[str]:
+    names = _PATH.findall(text)
+    return [f"{home}{name[1:]}" if name.startswith("~") else name for name in names]
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -136,9 +204,13 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - only named
+_NAMED = "named"
+"""Of a path that the command names and its output does not."""
 _UNOPENED = regex(
-    r"(?P<denied>Permission denied|Operation not permitted|EACCES|EPERM)"
-    r"|No such file or directory|ENOENT"
+    r"(?P<denied>[Pp]ermission denied|[Oo]peration not permitted|EACCES|EPERM)"
+    # As libc, shells, Go, Node and others say it.
+    r"|(?P<missing>[Nn]o such file or directory|ENOENT|not found|does not exist|[Cc]annot find"
+    r"|MODULE_NOT_FOUND)"
 )
 _PATH = regex(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
 _LOOPBACK = r"(?:localhost|127\.|\[?::1)"

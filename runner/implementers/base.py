@@ -65,6 +65,10 @@ def _no_gate(_name: str) -> tuple[Finding, ...]:
     return ()
 
 
+def _no_bound(_command: str, _tail: str, _code: int) -> str:
+    return ""
+
+
 def _nobody_asked(_tool: str, _subject: str, _rule: str) -> PermissionAnswer | None:
     return None
 
@@ -96,6 +100,9 @@ class ImplementerContext:
     """What the write pipeline says of one write before it is made."""
     run_gate: Callable[[str], tuple[Finding, ...]] = _no_gate
     """Runs one check of the task by its name on the tree as it is; findings when it fails."""
+    find_met_bound: Callable[[str, str, int], str] = _no_bound
+    """What of the sandbox or the limits held a command that failed, by its line, the end of its
+    output and its exit; empty where nothing shows that."""
     ask: Callable[[str, str, str], PermissionAnswer | None] = _nobody_asked
     """A person's word about a tool's call, its subject and the rule that asks; None: it waits."""
     permission: tuple[Permission, ...] = ()

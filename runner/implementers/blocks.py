@@ -160,6 +160,6 @@ def _run(
         ran = work(("/bin/sh", "-e", "-c", block.text), its_bench, told)
         outputs.append(output_of(ran))
         place = f" in line {block.line} of the plan" if block.line else ""
-        if failed := failure(ran, bench, f"the sh run block{place}"):
+        if failed := failure(ran, bench, f"the sh run block{place}", block.text):
             return decisions_in(*outputs), (failed,)
     return decisions_in(*outputs), ()

@@ -65,19 +65,23 @@ def work(
     return run(command, bench.sandbox, tell=bench.tell, cancelled=bench.cancelled)
 
 
-def failure(ran: Ran, bench: ImplementerContext, what: str) -> Finding | None:
-    """Why a command is no success, with the end of its output; None when it is one."""
+def failure(ran: Ran, bench: ImplementerContext, what: str, line: str = "") -> Finding | None:
+    """Why a command is no success, with the end of its output; None when it is one.
+
+    `line` is what a shell was told to run, where that is so.
+    """
     if ran.passed:
         return None
-    said, hint = _words(ran, bench)
+    said, hint = _words(ran, bench, line)
     return Finding(CHECK, f"{what} {said}", hint=hint, detail=ran.tail)
 
 
-def _words(ran: Ran, bench: ImplementerContext) -> tuple[str, str]:
+def _words(ran: Ran, bench: ImplementerContext, line: str) -> tuple[str, str]:
     limits = bench.limits
     longer = "give the task - Timeout: 60 minutes, or make it faster"
+    if ran.ended is Ended.EXITED:
+        return f"ended with exit {ran.exit}", bench.find_met_bound(line, ran.tail, ran.exit)
     return {
-        Ended.EXITED: (f"ended with exit {ran.exit}", ""),
         Ended.IDLE: (
             f"said nothing for {limits.idle:g} seconds and was ended",
             "let it print its progress, or set a higher idle_seconds",
@@ -168,7 +172,7 @@ class CommandLine:
             told = papers.environment(brief, bench)
             ran = work(self.line, bench, told, stdin=brief.text.encode("utf-8", "replace"))
             written = papers.decisions(bench)
-        failed = failure(ran, bench, "the command")
+        failed = failure(ran, bench, "the command", self.line)
         return Said(
             summary_of(ran),
             decisions_in(written, output_of(ran)),
@@ -181,7 +185,7 @@ class CommandLine:
             told = {**papers.environment(brief, bench), "RUNNER_MODE": str(bench.mode)}
             asked = brief.text.encode("utf-8", "replace")
             ran = work(self.line, bench, told, stdin=asked, reads_only=True)
-        failed = failure(ran, bench, "the command")
+        failed = failure(ran, bench, "the command", self.line)
         said = Said(summary_of(ran), findings=(failed,) if failed else ())
         return Answer(redact(output_of(ran), bench.known_secrets), said)
 

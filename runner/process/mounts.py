@@ -105,14 +105,32 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
 
     What holds a hidden folder whole is not shown, unless a person asked for it in `read`.
     """
+    return tuple(_bind("--ro-bind", _shown_again(where, read)))
+
+
+def hides(path: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> bool:
+    """Whether the machine has something at this path that is not there for a command.
+
+    The folders a command works in are not looked at.
+    """
+    found = os.path.realpath(path)
+    if not os.path.lexists(found) or not _below(
+        found, find_hidden_folders(dict(where).get("HOME", ""))
+    ):
+        return False
+    shown = [str(each) for each in _shown_again(where, read)]
+    return found not in shown and not _below(found, shown)
+
+
+def _shown_again(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> list[Path]:
+    """What is shown of hidden folders, none within another."""
     environ = dict(where)
     roots = find_hidden_folders(environ.get("HOME", ""))
     home = real(Path(environ.get("HOME", "/nonexistent")))
     found = {path for tool in tool_paths(environ) for path in _spellings(tool)} - {home}
     asked = {path for each in read if each.exists() for path in _spellings(each)}
     shown = {path for path in found if _below(str(path), roots)} | asked
-    outermost = [path for path in sorted(shown) if shown.isdisjoint(path.parents)]
-    return tuple(_bind("--ro-bind", outermost))
+    return [path for path in sorted(shown) if shown.isdisjoint(path.parents)]
 
 
 def resolver() -> tuple[str, ...]:

@@ -29,12 +29,14 @@ from runner.writes.pipeline import admit_writes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.gates import failed_bounds
     from runner.gates.base import Check
     from runner.journal.events import Event as Happening
     from runner.model import Change
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned import plan_session
 else:
+    failed_bounds = lazy_module("runner.gates.failed_bounds")
     plan_session = lazy_module("runner.run.planned.plan_session")
 
 
@@ -195,6 +197,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
             replace(assignment, rules=asked.rules), site, change
         ),
         run_gate=partial(try_check, assignment, site),
+        find_met_bound=partial(_find_met_bound, assignment, site),
         record=partial(tell_journal, assignment, site),
         ask=asked.ask,
         permission=assignment.rules.permission,
@@ -203,6 +206,17 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         reviewed=assignment.rules.reviewed,
     )
     return assignment.implementer.implement(assignment.brief, bench)
+
+
+def _find_met_bound(
+    assignment: Assignment, site: WorkerContext, command: str, tail: str, code: int
+) -> str:
+    """What held a command of the implementer, by what it printed."""
+    asked, settings = assignment.task.network, site.settings
+    about = failed_bounds.About(command, settings.network_for(asked), asked)
+    where = (site.place, site.sandbox, site.environment(assignment), settings)
+    held = failed_bounds.bounds_of(*where, command_limits(assignment.task, settings), about)
+    return failed_bounds.find_met_bound(tail, code, held)
 
 
 _CHECK = "run_gate"

@@ -75,6 +75,45 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
     assert find_met_bound(tail, 1, HELD) == ""
 
 
+HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
+OWN_TMP = (
+    "the sandbox has a /tmp of its own, without /tmp/data/in.txt; "
+    'to read it: sandbox_read = ["/tmp/data/in.txt"] in your own settings'
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "tail", "words"),
+    [
+        ("make", "cat: /tmp/data/in.txt: No such file or directory", OWN_TMP),
+        ("make", "open /tmp/data/in.txt: no such file or directory", OWN_TMP),
+        ("make", "/bin/sh: 1: /tmp/data/in.txt: not found", OWN_TMP),
+        ("make", "Error: Cannot find module '/tmp/data/in.txt'", OWN_TMP),
+        ("make", "read: file /tmp/data/in.txt does not exist", OWN_TMP),
+        ("make", "dial /run/x.sock: ENOENT", "the sandbox hides /run/x.sock"),
+        ("test -f /tmp/data/in.txt", "", OWN_TMP),
+        ("node /tmp/data/in.txt", "code: 'MODULE_NOT_FOUND'", OWN_TMP),
+        ("test -x ~/tool", "", "the sandbox hides /home/ada/tool"),
+    ],
+)
+def test_a_path_that_only_the_machine_has_is_named(command, tail, words):
+    assert words in find_met_bound(tail, 1, replace(HIDING, command=command))
+
+
+@pytest.mark.parametrize(
+    ("command", "tail"),
+    [
+        ("make", "cat: /tmp/other.txt: No such file or directory"),
+        ("make", "assert '/tmp/data/in.txt' == '/tmp/data/out.txt'"),
+        ("pytest --junitxml=/tmp/data/in.txt", "assert 1 == 2"),
+        ("test -f /home/ada/shop/in.txt", ""),
+        ("test -f ~/.missing", ""),
+    ],
+)
+def test_a_path_that_nobody_has_or_that_no_failure_is_about_is_not(command, tail):
+    assert find_met_bound(tail, 1, replace(HIDING, command=command)) == ""
+
+
 def test_ends_by_signal_say_which_limit():
     assert MEMORY in find_met_bound("", 137, HELD)
     assert "file_size" in find_met_bound("", 153, HELD)
@@ -105,6 +144,8 @@ def test_a_network_that_the_settings_hold_back_is_said():
     [
         ("touch /etc/xx", "in your own settings"),
         ("cat ~/.ssh/id", "sandbox_read"),
+        ("test -f {tmp}/beside.txt", 'beside.txt"] in your own settings'),
+        ("cat {tmp}/beside.txt", "has a /tmp of its own"),
         ("echo 'Network is unreachable'; exit 1", "your own settings allow loopback"),
         ("python -c 'bytearray(3 << 30)'", "Uses: memory 4GB in the task"),
     ],
@@ -115,6 +156,10 @@ def test_a_test_contract_that_was_held_says_by_what(tmp_path, line, words):
         pytest.skip(sandbox.reason)
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     (tmp_path / "home" / ".ssh" / "id").write_text("mine")
+    (tmp_path / "beside.txt").write_text("mine")
+    if "{tmp}" in line and not tmp_path.is_relative_to("/tmp"):
+        pytest.skip("the tests keep their files elsewhere")
+    line = line.replace("{tmp}", str(tmp_path))
     task = replace(
         a_task(),
         test_contracts=(TestContract("TC-001", Level.UNIT, line),),

@@ -5,6 +5,7 @@ from workplace import NO_PROOF, a_task
 
 from runner.process import cgroups
 from runner.process.cgroups import Grounds
+from runner.process.sandbox import choose_sandbox
 
 
 @pytest.fixture
@@ -44,3 +45,20 @@ def test_a_bound_that_is_none_is_refused_with_its_line(bounded, line):
     file.write_text(f"{line}\n")
     ended = bounded.runner("settings")
     assert (ended.code, "runner.toml:1" in ended.err) == (2, True), ended.err
+
+
+def test_an_implementers_command_that_reads_what_the_sandbox_hides_is_told_the_setting(workplace):
+    if not choose_sandbox("auto").encloses:
+        pytest.skip("there is no sandbox here")
+    beside = workplace.root.parent / "beside.txt"
+    beside.write_text("mine\n")
+    block = f"```sh run\ncp {beside} b.txt\n```\n"
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command=f"cat {beside} > a.txt"),
+        a_task("TASK-002", outputs=["b.txt"]) + "\n" + block,
+    )
+    ended = workplace.run()
+    assert ended.code == 1, ended.said
+    reports = [workplace.read(f"artifacts/build/reports/TASK-00{one}.md") for one in (1, 2)]
+    for report in reports:
+        assert f'sandbox_read = ["{beside}"] in your own settings' in report
