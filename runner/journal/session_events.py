@@ -133,6 +133,8 @@ class DraftProposed(NamedTuple):
 
 PERSON = "person"
 """Who wrote a draft that a person edited."""
+EDIT = "edit"
+"""Who reopens work that did not land, since its section was edited while a run built it."""
 
 
 def find_usage(event: DraftProposed) -> Usage:

@@ -16,6 +16,7 @@ from runner.journal.events import (
     TaskStaled,
 )
 from runner.journal.session_events import (
+    EDIT,
     PermissionAnswered,
     PermissionAsked,
     PlanProposed,
@@ -112,7 +113,8 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
         case TaskAdopted(note=note, verified=verified):
             yield f"counts as DONE{'' if verified else ' (unproven)'}{_note(note)}"
         case TaskApproved(by=by, note=note) | TaskReopened(by=by, note=note):
-            yield ("is DONE no more" if by == "plan" else "runs again") + _note(note)
+            words = {"plan": "is DONE no more", EDIT: "did not land"}
+            yield words.get(by, "runs again") + _note(note)
 
 
 def _plan_lines(record: Record) -> Iterator[str]:

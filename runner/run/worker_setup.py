@@ -128,7 +128,7 @@ class WorkerSetup:
         measured = task.test_contracts and task.writes_anything and not assignment.stands
         if not (assignment.again and assignment.base and measured):
             return {}
-        return self._landings.work(task.id, assignment.base).others
+        return self._landings.work(task.id, assignment.base).within(task.outputs).others
 
     def _before(self, base: str, path: str) -> bytes | None:
         if not base:

@@ -22,6 +22,21 @@ def again(workplace):
     return ended.code, ended.said
 
 
+def test_what_an_older_task_of_the_same_id_left_is_no_work_of_the_new_one(built):
+    blocks = {"n.py": "def g():\n    return 1\n", "test_n.py": "from n import g\nassert g() == 1\n"}
+    fields = ("Coverage: 75%",)
+    built.plan(a_task("TASK-001", blocks=blocks, tests=("python3 test_n.py",), fields=fields))
+    code, said = again(built)
+    assert code == 0, said
+    verified = built.runner("verify", "TASK-001", "--sandbox", "none")
+    assert verified.code == 0, verified.said
+    built.git("rm", "-q", "m.py", "test_m.py")
+    built.git("commit", "-qm", "the old one goes")
+    assert "is gone since it was proven" not in built.runner("status").said
+    code, said = again(built)
+    assert (code, "is gone" in said) == (0, False), said
+
+
 def test_with_fewer_tests_the_same_code_is_refused(built):
     built.edit_plan("assert f(0) == 5\n", "")
     built.edit_plan("- Status: DONE", "- Status: PENDING")

@@ -46,6 +46,8 @@ def test_new_work_is_pending_again_with_its_draft_kept(place, edit, words):
     (reopened,) = place.happened("task.reopened", "TASK-001")
     assert words in reopened["note"]
     assert DRAFT in reopened["note"]
+    assert f"TASK-001 did not land — {reopened['note']}" in ended.err
+    assert "DONE no more" not in ended.said
     assert place.happened("plan.updated")[-1]["plan"].startswith("sha256:")
     assert len(place.happened("attempt.started")) == 1
     again = place.run("--no-sandbox")

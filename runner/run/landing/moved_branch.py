@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.journal.events import PlanUpdated, TaskApproved, TaskFailed, TaskReopened, TaskStaled
+from runner.journal.session_events import EDIT
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, digest_of
 from runner.repo.git import Git
@@ -150,7 +151,7 @@ def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> 
     ended = replace(outcome, ending=Ending.INTERRUPTED, summary=note)
     books.record_finished(task, ended, draft=branch)
     event = (
-        TaskReopened(note=note, by="plan")
+        TaskReopened(note=note, by=EDIT)
         if known.spec is None
         else TaskStaled(note=note, fields=("what", "change"))
     )

@@ -12,6 +12,7 @@ from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
 from runner.run.older_text import find_reverts, is_undone
+from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,16 @@ class OwnWork:
     changes: tuple[Change, ...] = ()
     others: Mapping[str, bytes | None] = field(default_factory=dict)
     """By path the file without the task's own lines; None for a file that the task made."""
+
+    def within(self, outputs: tuple[str, ...]) -> OwnWork:
+        """The same of what the task may still write.
+
+        A file that its Output files do not name any more is its work no longer: the id may have
+        been another task's in an older plan, which left the file.
+        """
+        changes = tuple(one for one in self.changes if in_scope(one.path, outputs))
+        kept = {one.path for one in changes}
+        return OwnWork(changes, {path: at for path, at in self.others.items() if path in kept})
 
 
 @dataclass(slots=True)

@@ -140,7 +140,7 @@ class Inspection:
         known: dict[object, tuple[Check, Proved]] = {}
         for one, steps in job.steps:
             bench = self._bench(one, site, shared=bool(job.owners))
-            own = work.get(one.task.id, OwnWork())
+            own = work.get(one.task.id, OwnWork()).within(one.task.outputs)
             said: list[Proof] = []
             seen: tuple[Observed, ...] = ()
             about_own = replace(bench, changes=own.changes, before=_around(own, bench.before))

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.journal.records import commits_made
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
-from runner.plan.globs import is_glob, matches
+from runner.plan.globs import is_glob
 from runner.repo.files_digest import is_about, says_files
 from runner.repo.git import text
 from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import parse_message
 from runner.run.landing.own_work import entries_of
 from runner.run.older_text import RESTORES, UNDOES
+from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -147,7 +148,16 @@ class Bytes:
 
 
 def _may_write(task: PlannedTask, path: str) -> bool:
-    return task.outputs == ("any",) or any(matches(glob, path) for glob in task.outputs)
+    return path in task.outputs or in_scope(path, task.outputs)
+
+
+def _is_its_own(task: PlannedTask, path: str) -> bool:
+    """Whether a file that a task landed is still its work.
+
+    What it may write no more is not: an older plan's task of that id may have left it. Nor is a
+    path outside of the plan's folder, but that is told: then the folder was moved.
+    """
+    return path.startswith("../") or _may_write(task, path)
 
 
 def find_unverified(
@@ -177,10 +187,13 @@ def find_unverified(
     edited = set(dirty({path: blobs[path] for path in wanted}))
     found = {}
     for task, known in done:
-        moved = [path for path in owned[task.id] if path in changed]
+        # Output files are read of the few tasks that have such a path.
+        unlike = [path for path in owned[task.id] if path in changed or path in edited]
+        unlike = [path for path in unlike if _is_its_own(task, path)]
+        moved = [path for path in unlike if path in changed]
         if moved and _is_proven_again(repository, moved, blobs, known, state):
             moved = []
-        here = [path for path in owned[task.id] if path in moved or path in edited]
+        here = [path for path in unlike if path in moved or path in edited]
         if here:
             gone = tuple(path for path in here if blobs[path] == _GONE and landed.was_there(path))
             claimed = bool(moved) and all(map(landed.is_claimed, moved))
