@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Severity
 from runner.plan.diagnostic import Problem
 from runner.plan.globs import literal_paths
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from runner.model import Task
+    from runner.plan import lost_tasks
+else:
+    lost_tasks = lazy_module("runner.plan.lost_tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +50,23 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
     spans = StatusSpans()
     problems = list(_encoding(data, path))
     written: list[Written] = []
+    behind: lost_tasks.Behind | None = None
+    left_out: dict[str, Problem] = {}
     for section in sections:
         title = title or section.title
+        if section.tasks:
+            behind = lost_tasks.Behind.of(section.tasks[-1].id, section.level)
+        elif behind is not None and not section.problems:
+            told = lost_tasks.find_left_out(data, section.start, section.first_line, path, behind)
+            if told is not None:
+                behind = behind.next()
+                left_out[behind.id] = told
         tasks += section.tasks
         spans.extend(section.spans)
         problems += section.problems
         written += section.written
+    known = {task.id for task in tasks} if left_out else set()
+    problems += [told for id_, told in left_out.items() if id_ not in known]
     if not tasks:
         problems.append(_no_task(data, path))
     problems.sort(key=lambda problem: (problem.line, problem.column))

@@ -10,9 +10,11 @@ from runner.lazy_pattern import regex
 from runner.model import Severity
 from runner.plan import fields as styles
 from runner.plan.body import block_of, fences
+from runner.plan.diagnostic import Problem
 from runner.plan.field_names import MATTERS, parse_name
 from runner.plan.markdown import Kind, Node
 from runner.plan.near_misses import severity_of
+from runner.plan.source import text_of
 from runner.plan.status import read_status
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
 from runner.plan.values import Complaint
@@ -86,6 +88,75 @@ def _blocks(nodes: Sequence[Node], around: Around) -> Iterator[Told]:
 
 def _asked(nodes: Sequence[Node], source: Source) -> Iterator[Node]:
     return (one for one in fences(nodes) if block_of(one, source) is not None)
+
+
+# --- a heading among tasks ------------------------------------------------------------
+
+
+class Behind(NamedTuple):
+    """The task, or the heading that was told, behind which a section without a task stands."""
+
+    number: int
+    level: int
+
+    @property
+    def id(self) -> str:
+        """What a task of this number is called."""
+        return f"TASK-{self.number:03d}"
+
+    @classmethod
+    def of(cls, id_: str, level: int) -> Behind:
+        """Behind a task, whose heading has a level."""
+        said = _LAST_DIGITS.search(id_)
+        return cls(int(said[0]) if said else 0, level)
+
+    def next(self) -> Behind:
+        """Behind the one that follows it."""
+        return self._replace(number=self.number + 1)
+
+
+def find_left_out(data: bytes, start: int, line: int, path: str, behind: Behind) -> Problem | None:
+    """A warning of a section that stands among tasks by its heading, and is read as none.
+
+    Its heading goes on with their numbers (`3. README`), or calls itself a task or a step, and
+    nothing follows that would have it told for what it holds.
+    """
+    said = text_of(data[start : _end_of_line(data, start)])
+    match = _SIBLING.match(said)
+    if match is None or len(match["level"]) != behind.level:
+        return None
+    text = match["text"]
+    heading = heading_of(text)
+    if text[0].isdigit() and heading is not None and not heading.certain:
+        if heading.id != behind.next().id:
+            return None
+        message = "this heading goes on with the numbers of the tasks, and is read as none"
+        title = heading.title
+    elif title := _of_a_task(text):
+        message = "this heading looks like a task's, and is not read as one"
+    else:
+        return None
+    hint = f"write {match['level']} {behind.next().id}: {_short(title)}"
+    at = match.start("text") + 1
+    return Problem(message, path, line, at, hint, Severity.WARNING, said, max(1, len(text)))
+
+
+def _end_of_line(data: bytes, start: int) -> int:
+    end = data.find(b"\n", start)
+    return len(data) if end < 0 else end
+
+
+def _of_a_task(text: str) -> str:
+    """The title of a heading such as `Task Two: Words`, `Task: Words`, `Step 2 - Words`."""
+    match = _CALLED_TASK.match(text)
+    return match["title"] if match else ""
+
+
+_LAST_DIGITS = regex(r"\d+\Z")
+_SIBLING = regex(r" {0,3}(?P<level>#{2,6})[ \t]+(?P<text>\S.*?)[ \t]*(?:#+[ \t]*)?\r?\Z")
+_CALLED_TASK = regex(
+    r"(?:task|step)(?:\s+\w+)?\s*(?::|\s[-\u2013\u2014]\s)\s*(?P<title>\S.*)", re.IGNORECASE
+)
 
 
 # --- fields below a heading ------------------------------------------------------------

@@ -185,6 +185,11 @@ TOLD = {
     "a path in another comment": (LIST + "\n```ts\n// file: src/a.ts\nx\n```\n", 5, WARNING, "names a path", "```ts file=src/a.ts"),
     "a path in a comment of a page": (LIST + "\n```html\n<!-- web/a.html -->\n```\n", 5, WARNING, "names a path", "```html file=web/a.html"),
     "an id without a separator": (LIST + "\n## TASK-002 Do a thing\n\nProse.\n", 5, WARNING, "no separator", "## TASK-002: Do a thing"),
+    "the next number with prose alone": (LIST + "\n## 2. Words\n\nWrite them.\n", 5, WARNING, "goes on with the numbers", "write ## TASK-002: Words"),
+    "the number after that": (LIST + "\n## 2. Words\n\nWrite them.\n\n## 3) More\n\nToo.\n", 9, WARNING, "goes on with the numbers", "write ## TASK-003: More"),
+    "a task's number in words": (LIST + "\n## Task Two: Words\n\nWrite them.\n", 5, WARNING, "looks like a task's", "write ## TASK-002: Words"),
+    "a task without any number": (LIST + "\n## Task: Words\n\nWrite them.\n", 5, WARNING, "looks like a task's", "write ## TASK-002: Words"),
+    "a step with prose alone": (LIST + "\n## Step 2 - Words\n\nWrite them.\n", 5, WARNING, "looks like a task's", "write ## TASK-002: Words"),
     "a task at the top level": ("# TASK-002: B\n\n- Depends on: 1\n- Files: a\n\n" + LIST, 1, ERROR, "level-1", "##"),
     "a step with fields": (LIST + "\n## Step 2: B\n\n- Status: todo\n- Depends on: 1\n", 5, ERROR, "names none", "## TASK-002: B"),
     "a feature with fields": (LIST + "\n## B\n\n| Status | todo |\n|---|---|\n| Files | `a` |\n", 5, ERROR, "names none", "## TASK-001: B"),
@@ -243,6 +248,9 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
         "# Plan\n\n## 1. Why\n\nNumbered chapters are prose.\n\n## 2. How\n\n- one\n- two: three\n\n" + LIST,
         LIST + "\nNote: this is prose. We use it: often.\n\n- one: two\n- a path such as src/a.py\n",
         LIST + "\n```python\nx = 1\n```\n\n```sh\n# a comment\nls\n```\n",
+        LIST + "\n## 4. Appendix\n\nNumbers of another order.\n\n### 2. More\n\nDeeper.\n",
+        LIST + "\n## 2. Words\n\nWhy.\n\n## TASK-002: B\n\n- Keywords: b\n",
+        LIST + "\n## Tasks: how they are meant\n\nProse.\n\n## Task lists\n\nProse.\n",
         LIST + "\n### Notes\n\nSHA-256: why.\n\n### UTF-8: notes\n\nProse.\n",
         LIST + "\nAfter that, look again. It needs TASK-002 to be there.\n\n> Note: as CHANGE-001 said\n\n> CHANGE-001 (2026-11-21): more\n> Tests: `x`\n",
         LIST + "\n```yaml\non: push\nneeds: build\nfiles: ^src\n```\n\nSee the file.\n\n```\nx\n```\n",
@@ -250,7 +258,7 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
         "## TASK-001: A (as in v1.2)\n\n- Keywords: a\n\n## TASK-002: B [draft]\n\n- Keywords: b\n\n## Task lists in 1.2\n",
         LIST + "- Gates:\n  - tests: `pytest`\n- Contracts:\n  - command: `true`\n- Acceptance:\n  - it works\n",
     ],
-    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "notes", "sentences", "data", "notes of a status", "titles", "names"],
+    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "numbers of another order", "a number that is a task's", "words about tasks", "notes", "sentences", "data", "notes of a status", "titles", "names"],
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
