@@ -10,10 +10,10 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.repo.foreign_address import clone_address, find_branches, update_mirror
 from runner.repo.git import StoppedError
@@ -48,7 +48,7 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
     for left in place.parent.glob(f"{_APART}*"):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
     new = place.parent / f"{_APART}{effects.new_id()}"
-    with TemporaryDirectory(prefix="runner-clone-") as box:
+    with TemporaryFolder("clone") as box:
         told = _tell(source, Path(box), os.environ)
         git = OwnGit(place.parent, told)
         answer = git.ask(
@@ -93,7 +93,7 @@ def switch_branch(
             if made.swap is Swap.REFUSED:
                 raise make_refusal(f"the branch {branch}", made.said)
             tip = made.seen.get(ref, tip)
-    with TemporaryDirectory(prefix="runner-clone-") as box:
+    with TemporaryFolder("clone") as box:
         git = OwnGit(repository.root, _tell(repository, Path(box), environ))
         quiet = ("-c", "core.hooksPath=/dev/null")
         words = ("--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack")
@@ -160,7 +160,7 @@ def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) ->
     head = repository.find_head()
     if head.ref != ref or tip is None:
         return False
-    with TemporaryDirectory(prefix="runner-clone-") as box:
+    with TemporaryFolder("clone") as box:
         git = OwnGit(repository.root, _tell(repository, Path(box), environ))
         quiet = ("-c", "core.hooksPath=/dev/null")
         words = ("--no-tags", "--no-recurse-submodules", "--upload-pack=git-upload-pack")

@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from runner import effects
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import RunnerError
 from runner.repo.remote import OwnGit
 from runner.secrets.redact import redact
@@ -146,7 +146,7 @@ def find_branches(
     Raises RunnerError with what git says where it gives no answer, and StoppedError soon after
     `stopped` says so.
     """
-    with TemporaryDirectory(prefix="runner-ask-") as box:
+    with TemporaryFolder("ask") as box:
         words = ("ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", address)
         answer = _ask(Path(box), environ, *words, "HEAD", "refs/heads/*", stopped=stopped)
     if answer.exit:
@@ -240,7 +240,7 @@ def update_mirror(
 
 def find_identity(environ: Mapping[str, str]) -> tuple[str, str]:
     """Who commits here by the person's own configuration; an own name where nobody is named."""
-    with TemporaryDirectory(prefix="runner-ask-") as box:
+    with TemporaryFolder("ask") as box:
 
         def ask(key: str) -> str:
             return _ask(Path(box), environ, "config", key).out.decode("utf-8", "replace").strip()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
@@ -186,7 +186,7 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
         return MergeResult(base, head, base)
     if repository.merge_base(base, head) is None:
         raise _make_unrelated(repository)
-    with TemporaryDirectory(prefix="runner-merge-") as box:
+    with TemporaryFolder("merge") as box:
         git = _git_apart(repository, Path(box))
         words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z")
         answer = git.ask(*words, base, head)

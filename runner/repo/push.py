@@ -11,10 +11,10 @@ import os
 import re
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -91,7 +91,7 @@ def _apart(
     repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]
 ) -> Iterator[Push]:
     """A git command in a folder of its own, by the person's own configuration."""
-    with TemporaryDirectory(prefix="runner-push-") as box:
+    with TemporaryFolder("push") as box:
         folder, told = lay_apart(repository, Path(box), environ)
         # a person's own hooks are meant for their repository, which this folder is not
         yield Push(("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words), told)

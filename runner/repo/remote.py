@@ -10,10 +10,10 @@ import re
 import time
 from enum import Enum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -103,7 +103,7 @@ class Remote:
         self.seconds = _SECONDS
         self.address = address_of(repository, name)
         self._who = repository.identity()
-        self._box = TemporaryDirectory(prefix="runner-remote-")
+        self._box = TemporaryFolder("remote")
         folder, told = lay_apart(repository, Path(self._box.name), environ)
         self._git = OwnGit(folder, {**told, **_QUIET, "GIT_DIR": str(folder)})
         kind = repository.lender().object_format

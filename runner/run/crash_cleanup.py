@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from runner.config import temporary_folders
     from runner.journal import evidence
     from runner.journal.events import Record
     from runner.model import Decision
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from runner.writes.log import WriteLog
 else:
     evidence = lazy_module("runner.journal.evidence")
+    temporary_folders = lazy_module("runner.config.temporary_folders")
 
 
 WANTED = frozenset(
@@ -155,6 +157,11 @@ def sweep(root: Path, documents: Collection[str]) -> None:
         for left in (root / kept).glob(".*.tmp"):
             if _BESIDE.fullmatch(left.name):
                 effects.unlink(left)
+
+
+def sweep_temporary_folders() -> None:
+    """Remove what a killed process left among the temporary files."""
+    temporary_folders.remove_abandoned_folders()
 
 
 def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) -> None:

@@ -180,8 +180,8 @@ class Session:
 
     def _put_right(self, story: UnfinishedRuns) -> None:
         """Write what a killed run has done and not yet said, in each of its documents."""
-        recorded = self.ledger.state.recorded_head
-        follow(self.repository, sorted(self.own_documents), recorded)
+        follow(self.repository, sorted(self.own_documents), self.ledger.state.recorded_head)
+        crash_cleanup.sweep_temporary_folders()
         for one in story.changes:
             change.complete(self.desk, one)
         if story.moving is not None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.app.prove.verified_tree import grades_in
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.journal.records import read_journal
 from runner.journal.session_events import TreeVerified
@@ -186,7 +186,7 @@ def errand(
     nothing that a git hook around this process would tell it.
     """
     told = {name: value for name, value in environ.items() if name not in _OF_A_HOOK}
-    with TemporaryDirectory(prefix="runner-errand-") as box:
+    with TemporaryFolder("errand") as box:
         command = Command(
             line=line,
             place=Place(tree=root, shown=root, box=Path(box)),

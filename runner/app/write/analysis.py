@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -166,7 +166,7 @@ def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastRepor
     if not inside or not select_scanners((path,)):
         return None
     change = Change(path, Action.CREATE, 0o100644, None, digest_of(content), content)
-    with TemporaryDirectory(prefix="runner-sast-") as folder:
+    with TemporaryFolder("sast") as folder:
         specimen = _laboratory(workplace, Path(folder)).specimen((change,))
         return specimen.examine() if specimen else None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
@@ -55,7 +55,7 @@ def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
     """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
     if change.content is None:
         return ()
-    with TemporaryDirectory(prefix="runner-compile-") as folder:
+    with TemporaryFolder("compile") as folder:
         tree, box = Path(folder, "tree"), Path(folder, "box")
         tree.mkdir()
         box.mkdir()

@@ -18,6 +18,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
+from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -172,7 +173,7 @@ def serve(workers: int, early: Sequence[str], sandbox: str) -> None:
     security: Any = distributed.Security
     key = security.temporary()
     with (
-        tempfile.TemporaryDirectory(prefix="runner-dask-", ignore_cleanup_errors=True) as folder,
+        TemporaryFolder("dask", ignore_cleanup_errors=True) as folder,
         _start(workers, early, folder, _method(sandbox), key) as cluster,
     ):
         os.write(answers, b"ready\n")
