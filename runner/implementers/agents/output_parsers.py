@@ -38,8 +38,9 @@ def hear(dialect: Dialect, line: str, into: Transcript) -> None:
         # end with it, and nobody held the session to its limits any more.
         with suppress(RecursionError):
             _SPOKEN[dialect](row, into)
-    elif dialect is Dialect.CLAUDE and line.strip():
-        into.says(line + "\n", goes_on=True)  # a program of a person's own may just talk
+    elif dialect is Dialect.CLAUDE and (line.strip() or into.text.endswith("\n")):
+        # A program of a person's own may just talk; an empty line ends what it decided.
+        into.says(line + "\n", goes_on=True)
 
 
 def _is_event(row: Row, dialect: Dialect) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from runner.implementers.agents.output_parsers import hear
 from runner.implementers.agents.preset import Dialect
 from runner.implementers.agents.transcript import Transcript
+from runner.journal.decisions import parse_decisions
 from runner.model import Usage
 
 
@@ -34,6 +35,16 @@ RESULT = {
     "total_cost_usd": 0.002,
     "usage": {"input_tokens": 200, "cache_read_input_tokens": 50, "output_tokens": 40},
 }
+
+
+@pytest.mark.parametrize("dialect", [Dialect.CLAUDE, Dialect.AIDER])
+def test_a_decision_that_a_program_just_says_ends_at_the_empty_line(dialect):
+    block = ("DECISION: text files", "Context: few rows", "", "Some more talk.", "", "Done.")
+    transcript, _, told = heard(dialect, "", *block)
+    (decision,) = parse_decisions(transcript.text)
+    assert (decision.title, decision.context) == ("text files", "few rows")
+    assert transcript.text.splitlines()[-3:] == ["Some more talk.", "", "Done."]
+    assert "" not in told
 
 
 def test_claude_tells_calls_answers_tokens_and_cost():
