@@ -12,9 +12,20 @@ if sys.flags.safe_path is False and sys.path and __name__ == "__main__":
     del sys.path[0]
 
 
+def _begin_in_utf8() -> None:
+    """Begin anew where the locale gives names of files another encoding than git does."""
+    import os
+
+    # An option, which counts before PYTHONUTF8=0 (Python's documentation, "UTF-8 Mode").
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+
+
 def main() -> int:
     """The console script."""
     import gc
+
+    if sys.getfilesystemencoding() != "utf-8":
+        _begin_in_utf8()
 
     # Cyclic collections walk everything that was just read: a tenth of a short command's time.
     # A run turns them on again when it begins to build.
