@@ -65,7 +65,10 @@ class Facts:
     descends: bool
     """Whether this head comes after the last landing: then what the journal published counts."""
     landed: Mapping[str, Landed]
-    """The newest landing of each task that this head reaches; asked only where it matters."""
+    """The newest landing of each task that this head reaches; asked only where it matters.
+
+    Where it descends: of tasks that another clone landed since this journal's last run.
+    """
     gone: frozenset[str] = frozenset()
     """Tasks whose landing a later commit of this head took back (undo, replay)."""
     presence: Callable[[str, Sequence[str]], Presence] = lambda _commit, _outputs: Presence.GONE
@@ -134,7 +137,7 @@ def own_readings(
     for task in tasks:
         known, landed = state.task(task.id), facts.landed.get(task.id)
         # Nothing was done yet, as of most tasks of a long plan.
-        rests = facts.descends and task.status is known.status is Status.PENDING
+        rests = facts.descends and task.status is known.status is Status.PENDING and not landed
         is_done = known.status is Status.DONE
         for event in () if rests and not known.open_attempt else _read_one(task, known, facts):
             is_done = isinstance(event, TaskAdopted)
@@ -156,7 +159,7 @@ def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Eve
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         yield _make_interrupted("the run that began it has ended")
         known = _as_pending(known)
-    if not facts.descends:
+    if not facts.descends or task.id in facts.landed:
         yield from _on_another_branch(task, known, facts)
     # Three texts are compared: the file, the journal, and what was last published into the file.
     # The file alone says nothing: DONE can be a person's word as well as what a run wrote before

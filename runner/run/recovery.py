@@ -159,7 +159,12 @@ def gather_facts(
     # Where nothing has landed yet, every head comes after all that did.
     done = [task for task in tasks if task.status is Status.DONE]
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
-        return replace(here, waivers=_read_new_waivers(repository, state, head, done))
+        since = _last_seen(repository, state, head)
+        return replace(
+            here,
+            landed=_landed_elsewhere(repository, state, head, since, tasks),
+            waivers=_read_new_waivers(repository, state, head, since, done),
+        )
     wanted = {task.id for task in tasks if task.status in (Status.DONE, Status.IN_PROGRESS)}
     behind = {task.id for task in tasks} - wanted  # the plan may be older than what has landed
     planned = repository.commit_that_added(head, plan.path) if behind else ""
@@ -185,15 +190,44 @@ def gather_facts(
     )
 
 
+def _last_seen(repository: Repository, state: RunState, head: str) -> str:
+    """The newest commit below `head` that this journal knows; what came since, others made."""
+    seen = (one for one in (state.ended_head, state.last_landing_head) if one)
+    return next((one for one in seen if one == head or _reaches(repository, head, one)), head)
+
+
+def _landed_elsewhere(
+    repository: Repository,
+    state: RunState,
+    head: str,
+    since: str,
+    tasks: Sequence[PlannedTask],
+) -> Mapping[str, Landed]:
+    """What other clones landed since: their commits prove it, as they do in a fresh clone."""
+    if since == head or repository.head().beneath is not None:
+        return {}
+    ids = {task.id for task in tasks}
+    if not any(one.task in ids for one in repository.log_trailers(head, since=since)):
+        return {}
+    landed = _landings(repository, head, ids, find_reverts(repository, head), since=since)
+    return {id_: one for id_, one in landed.items() if _is_news(one, state.task(id_))}
+
+
+def _is_news(landed: Landed, known: TaskState) -> bool:
+    """Whether a landing is none of this journal's, and tells something that it does not know."""
+    if landed.spec is None:
+        return False
+    if known.status is Status.DONE and known.spec == landed.spec and not landed.commit:
+        return False  # a check, made once more
+    own = (known.commit, known.landed.commit if known.landed else "")
+    return not landed.commit or landed.commit not in own
+
+
 def _read_new_waivers(
-    repository: Repository, state: RunState, head: str, done: Sequence[PlannedTask]
+    repository: Repository, state: RunState, head: str, since: str, done: Sequence[PlannedTask]
 ) -> Mapping[str, TaskWaived]:
     """What came by other clones' commits since the last run here."""
-    if not done:
-        return {}
-    seen = (one for one in (state.ended_head, state.last_landing_head) if one)
-    since = next((one for one in seen if one == head or _reaches(repository, head, one)), head)
-    if since == head:
+    if not done or since == head:
         return {}
     tips = (head, f"^{since}")
     return waivers.read_waivers(repository, tips, done, lambda id_: state.task(id_).commit)

@@ -176,10 +176,7 @@ def test_a_write_that_was_applied_by_hand_is_committed_without_the_old_proof(
 
 
 def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alone):
-    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
-    clone = Workplace(tmp_path / "clone", alone)
-    clone.git("config", "user.name", "Bo")
-    clone.git("config", "user.email", "bo@example.org")
+    clone = a_colleague(built, tmp_path, alone)
     clone.edit_plan("good\n```", "good and better\n```")
     clone.commit(message="better")
     assert clone.run().code == 3
@@ -190,3 +187,81 @@ def test_a_merge_of_a_colleagues_proven_landing_is_verified(built, tmp_path, alo
     built.git("pull", "-q", "--no-rebase", "--no-edit", str(clone.root), "main")
     assert built.read("one.txt") == "good and better\n"
     assert unverified(built) == set()
+    assert "- Status: DONE\n" in built.read("TASK-GRAPH.md")
+    assert {one["status"] for one in statuses(built)} == {"DONE"}
+
+
+def test_what_a_colleague_built_anew_is_not_built_again(built, tmp_path, alone):
+    clone = a_colleague(built, tmp_path, alone)
+    clone.edit_plan("good\n```", "good and better\n```")
+    clone.commit(message="better")
+    assert clone.run("--rebuild").code == 0
+    pull(built, clone)
+    assert {one["status"] for one in statuses(built)} == {"DONE"}
+    assert built.run("--no-verify-at-end").code == 0
+    assert built.landings == ["TASK-001", "TASK-001"]
+    assert len(built.happened("attempt.started")) == 1
+    shown = built.runner("evidence", "TASK-001")
+    assert "proven by command" in shown.out
+    assert clone.git("log", "-1", "--format=%h", "--grep=Task: TASK-001").strip()[:7] in shown.out
+    assert "nothing to do" in built.run().said
+
+
+def test_a_task_that_a_colleague_built_is_done_by_its_commit(built, tmp_path, alone):
+    clone = a_colleague(built, tmp_path, alone)
+    add_two(clone)
+    assert clone.run().code == 0
+    pull(built, clone)
+    two = statuses(built)[1]
+    assert (two["status"], two["grade"], two["verified"]) == ("DONE", "proven", True)
+    assert built.run("--no-verify-at-end").code == 0
+    assert built.runner("evidence", "TASK-002").code == 0
+    assert built.landings == ["TASK-001", "TASK-002"]
+    assert not built.happened("attempt.started", "TASK-002")
+
+
+def test_a_colleagues_landing_that_came_without_its_record_is_done_too(built, tmp_path, alone):
+    clone = a_colleague(built, tmp_path, alone)
+    add_two(clone)
+    assert clone.run().code == 0
+    pull(built, clone, "main~1")
+    assert "PENDING" in built.status_line("TASK-002")
+    assert built.run("--no-verify-at-end").code == 0
+    assert built.landings == ["TASK-001", "TASK-002"]
+    assert not built.happened("attempt.started", "TASK-002")
+
+
+def test_a_colleagues_landing_whose_bytes_were_changed_since_is_unverified(built, tmp_path, alone):
+    clone = a_colleague(built, tmp_path, alone)
+    add_two(clone)
+    assert clone.run().code == 0
+    clone.commit({"two.txt": "by hand\n"})
+    pull(built, clone)
+    assert unverified(built) == {"TASK-002"}
+
+
+def test_a_colleagues_landing_that_was_taken_back_does_not_count(built, tmp_path, alone):
+    clone = a_colleague(built, tmp_path, alone)
+    add_two(clone)
+    assert clone.run().code == 0
+    assert clone.runner("undo", "TASK-002", "--reason", "no").code == 0
+    pull(built, clone)
+    assert statuses(built)[1]["status"] != "DONE"
+
+
+def a_colleague(built, tmp_path, alone):
+    subprocess.run(["git", "clone", "-q", str(built.root), str(tmp_path / "clone")], check=True)
+    clone = Workplace(tmp_path / "clone", alone)
+    clone.git("config", "user.name", "Bo")
+    clone.git("config", "user.email", "bo@example.org")
+    return clone
+
+
+def pull(built, clone, what="main"):
+    built.git("fetch", "-q", str(clone.root), "main")
+    clone_at = clone.git("rev-parse", what).strip()
+    built.git("merge", "-q", "--ff-only", clone_at)
+
+
+def statuses(workplace):
+    return workplace.runner("status", "--json").document["tasks"]

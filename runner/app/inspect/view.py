@@ -253,7 +253,7 @@ def _facts(
     with Repository.open(project.root) as repository:
         seen = cast("Iterable[Task]", tasks)  # as above
         facts = recovery.gather_facts(repository, state, seen, project.plan_file)
-        if facts.descends and behind and not facts.waivers:
+        if facts.descends and behind and not (facts.waivers or facts.landed):
             _keep(project.cache, behind)
         yield facts
 
