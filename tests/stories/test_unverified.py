@@ -7,7 +7,13 @@ from workplace import Workplace, a_task
 
 GOOD = "good\n"
 ONE = a_task("TASK-001", "One", blocks={"one.txt": GOOD}, tests=["grep -q good one.txt"])
-TWO = a_task("TASK-002", "Two", needs=["TASK-001"], blocks={"two.txt": "two\n"}, tests=["true"])
+TWO = a_task(
+    "TASK-002",
+    "Two",
+    needs=["TASK-001"],
+    blocks={"two.txt": "two\n"},
+    tests=["grep -q two two.txt"],
+)
 NOTE = "1 DONE task is unverified: TASK-001 (one.txt was changed since it was proven)"
 
 
@@ -97,6 +103,21 @@ def test_nothing_is_built_on_bytes_that_do_not_pass(built):
     assert built.landings == ["TASK-001"]
     assert "one.txt was changed since it was proven, and TC-001 does not pass" in ended.said
     assert "STALE" in built.status_line("TASK-001")
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_what_was_proven_together_before_a_task_landed_says_nothing_of_it(built, there_before):
+    if there_before:
+        built.commit({"two.txt": "of before\n"})
+    assert built.run().code == 0  # all that there is, proven together
+    add_two(built)
+    assert built.run("--no-verify-at-end").code == 0
+    assert unverified(built) == set()
+    taken_back = built.git("log", "-1", "--format=%H", "--grep=Task: TASK-002").strip()
+    built.git("revert", "--no-edit", taken_back)
+    assert unverified(built) == {"TASK-002"}
+    assert built.run().code != 0
+    assert "STALE" in built.status_line("TASK-002")
 
 
 def test_what_passes_is_built_on_and_proven_once(built):

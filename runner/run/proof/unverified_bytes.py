@@ -57,12 +57,15 @@ class Unverified(NamedTuple):
         if not self.paths:
             return "nobody but a person says that it is DONE"
         gone = bool(self.missing)
-        named = (self.missing or self.paths)[:2]
-        more = len(self.missing or self.paths) - len(named)
+        every = self.missing or self.paths
+        named = every[:2]
+        more = len(every) - len(named)
         shown = ", ".join(named) + (f" and {more} more" if more else "")
         if self.claimed and not gone:
             return f"the proof in the commit of {shown} is not about these bytes"
-        told = f"{shown} {'is gone' if gone else 'was changed'} since it was proven"
+        now, then = ("is", "was") if len(every) == 1 else ("are", "were")
+        became = f"{now} gone" if gone else f"{then} changed"
+        told = f"{shown} {became} since it was proven"
         moved = gone and all(path.startswith("../") for path in named)
         return f"{told} (was the plan's folder moved?)" if moved else told
 
@@ -191,7 +194,7 @@ def find_unverified(
         unlike = [path for path in owned[task.id] if path in changed or path in edited]
         unlike = [path for path in unlike if _is_its_own(task, path)]
         moved = [path for path in unlike if path in changed]
-        if moved and _is_proven_again(repository, moved, blobs, known, state):
+        if moved and _is_proven_again(repository, head, moved, blobs, known, state):
             moved = []
         here = [path for path in unlike if path in moved or path in edited]
         if here:
@@ -241,6 +244,7 @@ def never_made(
 
 def _is_proven_again(
     repository: Repository,
+    head: str,
     paths: list[str],
     blobs: Mapping[str, str],
     known: TaskState,
@@ -248,6 +252,8 @@ def _is_proven_again(
 ) -> bool:
     """Whether the task's proof, or that of everything, ran on a tree with these very bytes."""
     whole = state.whole_head if state.whole_head and not state.failed_tree else ""
+    if whole and _landed_since(repository, whole, head, known):
+        whole = ""  # what took the task back may have left the bytes of that time
     for tree in (known.tree, whole):
         # The journal names trees that this clone need not have: of another branch, or taken by a
         # `git gc`.
@@ -256,6 +262,18 @@ def _is_proven_again(
             if all(there[path] == blobs[path] for path in paths):
                 return True
     return False
+
+
+def _landed_since(repository: Repository, commit: str, head: str, known: TaskState) -> bool:
+    """Whether a task came into this history by a commit that another one does not reach.
+
+    One that was rewritten is in none: of that nothing is known.
+    """
+    if not known.commit or not all(map(repository.resolve, (known.commit, commit))):
+        return False
+    return repository.is_ancestor(known.commit, head) and not repository.is_ancestor(
+        known.commit, commit
+    )
 
 
 def _blobs(repository: Repository, tree: str, paths: list[str]) -> dict[str, str]:
