@@ -43,7 +43,6 @@ _NAMES = regex(
     r"|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
 )
 _SHOWN = 20
-_INTERPRETER = regex(r"(?:\S*/)?(?:sh|bash|dash|zsh|python[\d.]*|node|ruby|perl)")
 _STARTERS = {
     "makefile": regex(r"\b(?:g?make)\b"),
     "gnumakefile": regex(r"\b(?:g?make)\b"),
@@ -71,7 +70,8 @@ def old_gate_findings(trial: CheckRun, bench: GateContext) -> tuple[Finding, ...
     check = trial.check
     if check.kind != "gate":
         return ()
-    changed = tuple(one for one in bench.changes if _says_what_runs(one, check, bench))
+    started = _started_files(check, bench)
+    changed = tuple(one for one in bench.changes if _says_what_runs(one, check, started, bench))
     added = tuple(one for one in bench.changes if trial.results and _is_new(one, bench))
     return (*_explain_changed(changed, trial, bench), *_explain_added(added, trial, bench))
 
@@ -140,9 +140,21 @@ def _is_new(change: Change, bench: GateContext) -> bool:
     return bool(_NAMES.search(change.path)) and bench.before(change.path) is None
 
 
-def _says_what_runs(change: Change, check: Check, bench: GateContext) -> bool:
+def _started_files(check: Check, bench: GateContext) -> frozenset[str]:
+    """The files that say what a gate runs since it starts them: its script, or one behind it.
+
+    Of test files that a script starts it is asked test by test what became of them.
+    """
+    own = script_targets.find_started_files(check.command, lambda _: None)
+    behind = script_targets.find_started_files(check.command, bench.before)
+    return own | {path for path in behind if not bench.is_test(path)}
+
+
+def _says_what_runs(
+    change: Change, check: Check, started: frozenset[str], bench: GateContext
+) -> bool:
     """Whether a change alters a file of the base that this gate may read to know what to run."""
-    if _is_run(change.path, check.command):
+    if change.path in started:
         return bench.before(change.path) is not None
     name = change.path.rpartition("/")[2]
     starter = _STARTERS.get(name.casefold())
@@ -155,13 +167,6 @@ def _says_what_runs(change: Change, check: Check, bench: GateContext) -> bool:
     if part is None or change.content is None:
         return True
     return part(before) != part(change.content)
-
-
-def _is_run(path: str, command: str) -> bool:
-    """Whether a command starts this very file, by itself or through an interpreter."""
-    words = command.split()
-    first = 1 if words and _INTERPRETER.fullmatch(words[0]) else 0
-    return len(words) > first and words[first].removeprefix("./") == path
 
 
 def _scripts(content: bytes) -> object:

@@ -8,6 +8,7 @@ Whether a check only looks at files: lint, types and compilers, whatever starts 
 from __future__ import annotations
 
 import fnmatch
+import posixpath
 import re
 from collections import deque
 from functools import lru_cache
@@ -19,7 +20,7 @@ from runner.model import Finding, Severity
 from runner.model.grades import is_static_tool
 from runner.plan.commands import swallows_failure
 from runner.plan.shell.exit_status import commands_of
-from runner.plan.shell.programs import program_of
+from runner.plan.shell.programs import SHELLS, command_path, is_script_word, program_of
 from runner.plan.shell.selection import without_reporting
 from runner.plan.shell.shell_nodes import pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
@@ -53,6 +54,10 @@ _RULE = regex(r"^(?P<names>[^\s#:=][^:=\n]*):(?!=)(?P<needs>[^=\n]*)$", re.MULTI
 _IN_RECIPE = regex(r"\t|\s*\Z|#|(?:ifn?eq|ifn?def|else|endif)\b")
 """A line that goes on with a recipe, or that ends none: empty, a comment, a condition of make."""
 _STARTED = regex(r"(?:\A|[;&|\n(]\s*|\s)(?:(?:ba|da|z)?sh\s+|\./)(?P<path>(?:\./)?[\w./-]+)")
+_INTERPRETER = regex(r"(?:pypy3?|python[\d.]*|node|tsx|ts-node|ruby|perl|php)\Z")
+_GIVE_CODE = frozenset({"-c", "-e", "-p", "--eval", "--print", "--test"})
+"""Options after which no file is the program."""
+_TAKE_ONE_MORE = frozenset({"-W", "-X", "-r", "--require", "--import", "--loader"})
 _LARGEST = 500_000
 _SHOWN = 100
 
@@ -141,6 +146,47 @@ def behind_one(
     """What `behind` finds that a command starts itself, and not what that starts in turn."""
     known: set[tuple[str, str]] = set()
     return (*_scripts(command, read, known), *_rules(command, read, known), *_files(command, read))
+
+
+def find_started_files(command: str, read: Callable[[str], bytes | None]) -> frozenset[str]:
+    """The files of the project that a command starts, itself or by what it leads to.
+
+    By their path, or as what an interpreter is given to run.
+    """
+    lines = [("", command)]
+    for (path, name), text in behind(command, read):
+        is_script = bool(name) and path.endswith("package.json")  # npm stands in its folder
+        lines.append((posixpath.dirname(path) if is_script else "", _recipe(text)))
+    return frozenset(
+        posixpath.normpath(posixpath.join(folder, path))
+        for folder, line in lines
+        for one in commands_of(line)
+        if one.words
+        for path in _started(one)
+    )
+
+
+def _started(command: Simple) -> Iterator[str]:
+    name, words = program_of(command)
+    if path := command_path(command):
+        yield path
+    if name in SHELLS:  # what one is given behind `-c` is among the commands of the line
+        at = next((at for at in range(len(words)) if is_script_word(at, words)), len(words))
+        yield from (word for word in words[at : at + 1] if not word.startswith("-"))
+        return
+    given = iter(words if _INTERPRETER.match(name) else ())
+    for word in given:
+        if word == "-m" and _PYTHON.match(name):
+            module = next(given, "").replace(".", "/")
+            yield from (f"{module}.py", f"{module}/__main__.py")
+            return
+        if word in _GIVE_CODE:
+            return
+        if word in _TAKE_ONE_MORE:
+            next(given, "")
+        elif not word.startswith("-"):
+            yield word
+            return
 
 
 def _files(

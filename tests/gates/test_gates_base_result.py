@@ -212,6 +212,43 @@ def test_a_script_that_a_gate_starts_is_held_against_itself(tmp_path):
     assert [one.path for one in said.findings if one.refuses] == ["check.sh"]
 
 
+READS = "import sys\nsys.exit('good' not in open('a.py').read())\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "script", "others"),
+    [
+        (
+            "make check",
+            "tools/check.py",
+            {"Makefile": "check:\n\t@python3 -X dev tools/check.py\n"},
+        ),
+        ("make check", "looks.sh", {"Makefile": "check: all\nall:\n\t-@:\n\tsh -e looks.sh\n"}),
+        ("sh all.sh", "tools/check.py", {"all.sh": "set -e\npython3 -m tools.check\n"}),
+        ("python3 -W error tools/check.py", "tools/check.py", {}),
+    ],
+)
+def test_a_script_behind_what_a_gate_starts_is_held_against_itself(
+    tmp_path, command, script, others
+):
+    was = "grep -q good a.py\n" if script.endswith(".sh") else READS
+    before = {**others, script: was, "a.py": "good"}
+    bench, _ = a_project(tmp_path, before, {**others, script: "\n", "a.py": "bad"})
+    said = commands.prove(a_gate(command, "check"), bench)
+    assert said.proof.verdict is Verdict.PASS
+    assert [one.message for one in said.findings if one.refuses] == [
+        f"it passes only since the task changed {script}"
+    ]
+
+
+def test_a_test_file_that_a_gates_script_starts_is_no_script(tmp_path):
+    make = {"Makefile": "check:\n\tpython3 test_a.py\n"}
+    before = {**make, "test_a.py": READS, "a.py": "good"}
+    bench, _ = a_project(tmp_path, before, {**make, "test_a.py": "\n", "a.py": "bad"})
+    said = commands.prove(a_gate("make check", "check"), bench)
+    assert [one for one in said.findings if one.refuses] == []
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

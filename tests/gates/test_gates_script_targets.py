@@ -143,3 +143,26 @@ def test_options_stand_anywhere_before_the_name_of_a_script(tmp_path, command, p
 )
 def test_a_script_has_one_name_however_it_is_called(command, name):
     assert script_targets.name_script(command) == name
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "started"),
+    [
+        ("npm run --silent check", package(check="node --no-warnings ./check.js"), {"check.js"}),
+        (
+            "npm --prefix web run check",
+            {"web/package.json": package(check="node tools/check.js x.js")["package.json"]},
+            {"web/tools/check.js"},
+        ),
+        ("./check", {}, {"check"}),
+        ("env A=1 bash -o pipefail tools/check.sh", {}, {"tools/check.sh"}),
+        ("python3 -m tools.check", {}, {"tools/check.py", "tools/check/__main__.py"}),
+        ("python3 -c 'import check'", {}, set()),
+        ("node --test check.test.js", {}, set()),
+        ("node -e 'x' check.js", {}, set()),
+        ("eslint check.js", {}, set()),
+    ],
+)
+def test_the_files_that_a_check_starts(tmp_path, command, files, started):
+    bench, _ = a_story(tmp_path, files, files)
+    assert script_targets.find_started_files(command, bench.before) == started
