@@ -443,6 +443,7 @@ def test_a_strict_ship_asks_for_tests_or_a_contract_of_code(workplace):
     assert ended.code == 3
     assert "TASK-002: proven by command" in ended.err
     assert "TASK-001:" not in ended.err
+    assert "hint: give what is named tests or a contract and run again\n" in ended.err
     assert workplace.runner("ship", "--trust").code == 0
 
 

@@ -39,6 +39,35 @@ def test_a_task_agrees_with_its_evidence_as_long_as_nothing_has_changed(shop):
     assert "it agrees with its evidence" in shop.runner("verify", "1", "--trust").out
 
 
+def test_of_a_task_that_nothing_proves_no_agreement_is_told(workplace):
+    workplace.plan(
+        a_task("TASK-001", "One", blocks={"one.txt": "1\n"}),
+        a_task("TASK-002", "Two", tests=["test -f one.txt"], needs=["TASK-001"]),
+        a_task("TASK-003", "All", fields=["Type: milestone", "Depends on: TASK-002"]),
+    )
+    assert workplace.run().code == 0
+    for id_ in ("2", "3"):
+        assert "it agrees with its evidence" in workplace.runner("verify", id_, "--trust").out
+    ended = workplace.runner("verify", "1", "--trust")
+    assert ended.code == 0
+    assert "as before nothing was run that could prove it: unproven: only documents" in ended.out
+    assert "agrees" not in ended.out
+
+
+def test_a_stale_task_that_passes_again_is_told_how_it_counts(shop):
+    shop.commit({"shop.py": MODEL.replace("sum", "len")})
+    assert verified(shop, "TASK-001").code == 1
+    assert "STALE" in shop.status_line("TASK-001")
+    shop.commit({"shop.py": MODEL})
+    ended = shop.runner("verify", "1", "--trust")
+    assert ended.code == 0
+    assert "it stays STALE until you say that what is there counts" in ended.out
+    assert shop.runner("approve", "TASK-001", "--reuse").code == 0
+    shop.run()
+    assert "DONE" in shop.status_line("TASK-001")
+    assert "stays STALE" not in shop.runner("verify", "1", "--trust").out
+
+
 def test_a_commit_that_breaks_a_task_differs_from_its_evidence(shop):
     shop.commit({"shop.py": MODEL.replace("sum", "len")})
     ended = verified(shop, "TASK-001")

@@ -265,14 +265,16 @@ def _refuse_unproven(
     _finish(session, subjects, ExitCode.PERSON)
     lines = "\n".join(f"  {id_}: {grades[id_].words}" for id_ in named)
     asked = "code without tests or a contract" if request.strict else "unproven"
-    both = "`runner waive ID --reason …`" + (
-        "" if request.strict else ", or `runner ship --unproven`"
-    )
+    # a waiver takes the place of a proof, so what is proven by less than is asked for can have none
+    to_waive = [id_ for id_ in named if not grades[id_].is_proven]
+    ways = [f"runner waive {id_} --reason …" for id_ in to_waive[:1]]
+    ways += [] if request.strict else ["runner ship --unproven"]
     raise RunnerError(
         f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
         f" {asked}",
         detail=lines,
-        hint=f"give what is named a proof and run again; {both}",
+        hint=f"give what is named {'tests or a contract' if request.strict else 'a proof'}"
+        f" and run again{'; ' if ways else ''}{', or '.join(f'`{one}`' for one in ways)}",
         code=ExitCode.PERSON,
     )
 

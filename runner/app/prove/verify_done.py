@@ -28,6 +28,8 @@ from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
+from runner.model.grades import strongest
+from runner.model.words import ProvenBy
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.report.documents import document, grade_part
@@ -74,6 +76,10 @@ class VerifiedTask:
     """Files that were not looked at, since they are not committed."""
     stale: tuple[str, ...] = ()
     """Tasks that were DONE until now."""
+    unproven: str = ""
+    """What its DONE was worth before, where that is no proof: a passing one may say more now."""
+    was_stale: bool = False
+    """Whether it was STALE before: that a proof passes does not end."""
 
     @property
     def passed(self) -> bool:
@@ -115,7 +121,12 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
         if evidence is not None:
             covered = (evidence.coverage, now.coverage)
             differing = differences(evidence.proofs, now.proofs, covered)
-        found = VerifiedTask(verified, now, evidence, differing, unseen)
+        worth = view.grades.get(id_)
+        found = VerifiedTask(
+            *(verified, now, evidence, differing, unseen),
+            unproven="" if worth is None or worth.is_proven else worth.words,
+            was_stale=known.status is Status.STALE,
+        )
         by_hand = view.unverified.get(id_)
         if found.passed and by_hand is not None and not (by_hand.uncommitted or by_hand.missing):
             event = make_done_event(task, known, now, repository.tree_of(verified.head))
@@ -291,9 +302,14 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
         yield from (f"  {one.check}: {one.text}" for one in found.differences)
     elif found.evidence is None:
         yield "no evidence to compare with"
+    elif found.unproven and strongest(found.now.proofs) in (None, ProvenBy.STATIC):
+        yield f"as before nothing was run that could prove it: {display(found.unproven)}"
     else:
         yield "it agrees with its evidence"
     yield _verdict(found.verified, passed=found.passed)
+    if found.was_stale and found.passed:
+        how = f"runner approve {display(found.now.task)} --reuse"
+        yield f"it stays STALE until you say that what is there counts: {how}"
 
 
 def whole_tree_lines(found: VerifiedWhole) -> Iterator[str]:
