@@ -279,12 +279,10 @@ def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
 
 def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
     """JUnit, as pytest has it; the id stands as it is."""
-    from xml.sax.saxutils import escape, quoteattr
-
     lines = ['<testsuites><testsuite name="unittest">']
     for name, (word, said) in rows.items():
-        lines.append("<testcase runner-id=%s name=%s>" % ((quoteattr(_plain(name)),) * 2))
-        text = escape(_plain(said))
+        lines.append('<testcase runner-id="%s" name="%s">' % ((_escape_attribute(name),) * 2))
+        text = _escape(said)
         if word in ("failure", "error"):
             lines.append("<%s>%s</%s>" % (word, text, word))
         elif word != "passed":
@@ -294,6 +292,17 @@ def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
     lines.append("</testsuite></testsuites>")
     with open(path, "w", encoding="utf-8", errors="replace") as file:
         file.write("".join(lines))
+
+
+def _escape(text: str) -> str:
+    """Text between tags; the standard library's `saxutils` loads HTTP and TLS for it, 65 ms."""
+    return _plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _escape_attribute(text: str) -> str:
+    """Text between quotes, where a reader takes a bare line break for a blank (XML 1.0, 3.3.3)."""
+    whole = _escape(text).replace('"', "&quot;")
+    return whole.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _plain(text: str) -> str:

@@ -373,3 +373,23 @@ def test_tests_that_notice_nothing_of_a_task_are_a_command_to_it(verdict, notice
     weighed = weigh_proofs(a_task(outputs=("shop.py",)), (tests, mutants), (), ["shop.py"])
     assert grade_of(weighed).words == words
     assert grade_of(weigh_proofs(a_task(), (tests,), (), [])).words == "proven by tests"
+
+
+WHAT_IS_SAID = """\
+import atexit, sys, unittest
+HEAVY = ("ssl", "http.client", "email.parser", "urllib.request")
+atexit.register(lambda: print("loaded:", [name for name in HEAVY if name in sys.modules]))
+class T(unittest.TestCase):
+    def test_a(self):
+        with self.subTest(text='<&>"\\n\\t\\x00\\ud800'):
+            self.fail('<&>"\\n\\t\\x00 ]]>')
+"""
+
+
+def test_what_unittest_reports_is_kept_whole_and_loads_no_more_than_that(tmp_path):
+    put(a_bench(tmp_path).place.tree, {"test_said.py": WHAT_IS_SAID})
+    trial = try_check(a_check("python3 -m unittest -q test_said"), a_bench(tmp_path))
+    assert "loaded: []" in trial.ran.tail, "each process of a proof would pay for them"
+    (test,) = trial.results.tests
+    assert test.id == """test_said.T.test_a (text='<&>"\\n\\t\\x00\\ud800')"""
+    assert '<&>"\n\t? ]]>' in test.message
