@@ -69,6 +69,8 @@ class Assignment:
     """Tasks whose tests are not run against this change: they are built anew after it."""
     stands: bool = False
     """Whether its own tests need not run again: what they ran is the same on this base."""
+    contracts_stand: bool = False
+    """Whether its contracts need not, either."""
     beneath: frozenset[str] = frozenset()
     """Tasks not DONE yet that this change stands on: their tests are run against it."""
     reviewed: bool = True

@@ -9,9 +9,11 @@ import pytest
 from run_build import a_ledger, a_task
 
 from runner.config.settings import Settings
+from runner.gates.contracts.entries import name_checks
 from runner.model import (
     Action,
     Change,
+    Contract,
     Ending,
     Level,
     Observed,
@@ -60,6 +62,7 @@ class Place:
         )
         self.lines = {"src/shared.py": "1-2,5", "src/mine.py": "1-5", "tests/test_mine.py": "1-5"}
         self.verdict = Verdict.PASS
+        self.said = ()
         self.base = self.commit(BEFORE)
 
     def git(self, *words):
@@ -89,19 +92,26 @@ class Place:
         return Outcome(
             *("TASK-001", 1, Ending.PASSED, self.base, "tree"),
             changes=tuple(changes),
-            proofs=(a_proof("TC-001", self.verdict),),
+            proofs=(a_proof("TC-001", self.verdict), *self.said),
             observed=tuple(rows),
         )
 
     def why_not(self, files):
         """Why the tests would run again, once these files are committed by somebody."""
+        return self.ask("why_not_standing", files)
+
+    def why_not_contracts(self, files):
+        """Why its contracts would."""
+        return self.ask("why_not_contracts", files)
+
+    def ask(self, question, files):
         head = self.commit(files)
         with Repository.open(self.root) as repository:
             tasks = {task.id: task for task in (self.task, self.theirs)}
             tracer = Tracer(
                 repository, self.root / "cache", tasks, a_ledger(), Settings(), lambda: None
             )
-            return tracer.why_not_standing(self.task, self.outcome, head)
+            return getattr(tracer, question)(self.task, self.outcome, head)
 
 
 def contract(id_, command):
@@ -187,6 +197,68 @@ def test_tests_run_again_where_nobody_saw_them_or_they_did_not_plainly_pass(plac
     assert place.why_not({"lib/c.json": "1\n"}) == "there is nothing that could stand"
 
 
+# --- contracts --------------------------------------------------------------------------
+
+
+SCHEMA = Contract("schema", "data/row.schema.json = src.mine:Row", 1)
+APP = Contract("openapi", "data/api.json app=src.mine:app", 1)
+
+
+def with_contracts(place, *contracts):
+    place.task = replace(place.task, contracts=contracts)
+    names = [name for name, _ in name_checks(place.task)]
+    place.said = tuple(a_proof(name, kind="contract") for name in names)
+    place.mine["data/row.schema.json"] = place.mine["data/api.json"] = "{}\n"
+    return place
+
+
+@pytest.mark.parametrize("contract", [SCHEMA, APP])
+def test_contracts_stand_where_nothing_leads_to_what_they_are_about(place, contract):
+    with_contracts(place, contract)
+    files = {"src/theirs.py": "Y = 1\n", "tests/test_theirs.py": "def test_y():\n    pass\n"}
+    assert place.why_not_contracts(files) == ""
+    assert place.why_not_contracts({"src/other.py": "X = 2\n"}) == ""
+
+
+@pytest.mark.parametrize("contract", [SCHEMA, APP])
+@pytest.mark.parametrize("path", ["src/mine.py", "src/shared.py", "src/__init__.py"])
+def test_contracts_run_again_where_code_behind_them_has_changed(place, contract, path):
+    with_contracts(place, contract)
+    assert path in place.why_not_contracts({path: "def one():\n    return 7\n"})
+
+
+def test_contracts_run_again_where_a_document_has_changed(place):
+    with_contracts(place, SCHEMA)
+    assert "data/row.schema.json" in place.why_not_contracts({"data/row.schema.json": "[]\n"})
+
+
+def test_contracts_run_again_where_another_instance_comes(place):
+    with_contracts(place, Contract("schema", "data/row.schema.json = data/*.json", 1))
+    assert "data/more.json" in place.why_not_contracts({"data/more.json": "{}\n"})
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        Contract("command", "sh check.sh", 1),
+        Contract("openapi", "data/api.json url=http://127.0.0.1:8001 start='sh serve.sh'", 1),
+        Contract("openapi", "data/api.json app=elsewhere.mine:app", 1),
+        Contract("schema", "data/row.schema.json = elsewhere.mine:Row", 1),
+    ],
+    ids=["a command", "a command that serves", "no such module", "no such module of a type"],
+)
+def test_contracts_run_again_where_nobody_can_see_what_they_run(place, contract):
+    with_contracts(place, contract)
+    assert "nobody can see what contract:" in place.why_not_contracts({"lib/a.json": "1\n"})
+
+
+def test_contracts_run_again_where_they_did_not_plainly_pass(place):
+    with_contracts(place, SCHEMA, APP)
+    place.said = place.said[:1]
+    said = "contract:openapi did not plainly pass"
+    assert place.why_not_contracts({"lib/a.json": "1\n"}) == said
+
+
 # --- what comes of it -------------------------------------------------------------------
 
 
@@ -199,6 +271,32 @@ def test_what_stands_says_on_which_commit_it_ran_through_several_rounds():
     assert (own.id, own.base, lint) == ("TC-001", "a" * 40, gate)
     assert own.note == f"proven on {'a' * 12}, landed on {'c' * 12}: nothing it ran has changed"
     assert (third.base, third.tree) == ("c" * 40, "z")
+
+
+@pytest.mark.parametrize("why", ["", "it was touched"])
+def test_contracts_stand_beside_the_tests_or_are_proven_again(why):
+    proofs = a_proof("TC-001"), a_proof("contract:schema", kind="contract")
+    first = Outcome("T", 1, Ending.PASSED, "a" * 40, "x", proofs=proofs)
+    standing = ProofReuse(lambda *_: "", lambda *_: why)
+    fields = dict.fromkeys(("brief", "rules", "implementer", "review"))
+    assignment = Assignment(task="the task", attempt=1, base="b" * 40, **fields)
+    spared = standing.spare_tests(assignment, first)
+    assert (spared.stands, spared.contracts_stand) == (True, not why)
+    again = a_proof("contract:schema", kind="contract")
+    said = Outcome("T", 1, Ending.PASSED, "b" * 40, "y", proofs=(again,) if why else ())
+    own, contract = standing.join(said).proofs
+    assert own.base == "a" * 40
+    assert contract.base == ("" if why else "a" * 40)
+
+
+def test_contracts_are_proven_again_with_the_tests():
+    asked = []
+    standing = ProofReuse(lambda *_: "it was touched", lambda *_: asked.append(1) or "")
+    fields = dict.fromkeys(("brief", "rules", "implementer", "review"))
+    assignment = Assignment(task="the task", attempt=1, base="b" * 40, **fields)
+    outcome = Outcome("T", 1, Ending.PASSED, "a" * 40, "x", proofs=(a_proof("TC-001"),))
+    assert standing.spare_tests(assignment, outcome) is assignment
+    assert asked == []
 
 
 def test_where_the_tests_did_run_again_that_counts():

@@ -17,13 +17,27 @@ assert m2.NAME
 """
 
 
-def a_task(number, module, test):
+ROW = """from dataclasses import dataclass
+
+NAME = "slow"
+
+
+@dataclass
+class Row:
+    name: str
+"""
+SCHEMA = """{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+"""
+
+
+def a_task(number, module, test, more=""):
     return (
         f"## TASK-00{number}: module {number}\n\n"
-        f"- Output files: `src/m{number}.py`, `tests/test_m{number}.py`\n"
-        f"- Test contracts:\n  - TC-00{number} (unit): `python3 -m tests.test_m{number}`\n\n"
+        f"- Output files: `src/m{number}.py`, `tests/test_m{number}.py`, `row{number}.json`\n"
+        f"- Test contracts:\n  - TC-00{number} (unit): `python3 -m tests.test_m{number}`\n{more}\n"
         f"{FENCE}python file=src/m{number}.py\n{module}{FENCE}\n\n"
-        f"{FENCE}python file=tests/test_m{number}.py\n{test}{FENCE}\n"
+        f"{FENCE}python file=tests/test_m{number}.py\n{test}{FENCE}\n\n"
+        f"{FENCE}json file=row{number}.json\n{SCHEMA}{FENCE}\n"
     )
 
 
@@ -35,12 +49,13 @@ class Race:
         journal = workplace.root / "artifacts" / "build" / "journal.jsonl"
         self.test = SLOW.format(ran=str(self.ran), journal=str(journal))
         self.module = 'NAME = "slow"\n'
+        self.contract = ""
 
     def run(self, *words):
         settings = f'default_gates = false\n[gates]\nseen = "sh: ls src >> {self.seen}"\n'
         self.place.write({"src/__init__.py": "", "tests/__init__.py": "", "runner.toml": settings})
         quick = a_task(1, 'NAME = "quick"\n', QUICK)
-        self.place.plan(quick, a_task(2, self.module, self.test))
+        self.place.plan(quick, a_task(2, self.module, self.test, self.contract))
         self.base = self.place.head
         said = self.place.run("-j", "2", *words)
         assert said.code == 0, said.said
@@ -49,6 +64,11 @@ class Race:
     @property
     def times(self):
         return len(self.ran.read_text().splitlines())
+
+    def count_proofs(self, name):
+        """How often a check of the slow task was proven until it landed."""
+        done = self.place.happened("gate.completed", "TASK-002")
+        return [one["proof"]["id"] for one in done].count(name)
 
     @property
     def proofs(self):
@@ -90,3 +110,20 @@ def test_tests_that_may_have_run_it_run_again(race):
     race.run("--no-verify-at-end")
     assert race.times == 2
     assert "base" not in race.proofs["test"] or not race.proofs["test"]["base"]
+
+
+@pytest.mark.parametrize("command", ["", "  - command: `true`\n"])
+def test_contracts_stand_where_nothing_that_landed_leads_to_them(race, command):
+    race.module = ROW
+    race.contract = f"- Contracts:\n  - schema: `row2.json` = `src.m2:Row`\n{command}"
+    race.run("--no-verify-at-end")
+    assert race.times == 1
+    contract = race.proofs["contract"]
+    if command:  # which nobody sees through, and they are asked about together
+        assert race.count_proofs("contract:schema") == 2
+        assert not contract.get("base")
+        return
+    assert race.count_proofs("contract:schema") == 1
+    assert contract["base"] == race.base
+    assert contract["note"].startswith(f"proven on {race.base[:12]}, landed on ")
+    assert race.proofs["test"]["base"] == race.base

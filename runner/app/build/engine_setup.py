@@ -320,7 +320,7 @@ class _Building:
             review=Review(session.ledger, asker, insisted=self.options.review_insisted),
             edited=self._describe_edit,
             say=self.observer.say,
-            standing=ProofReuse(self._tracer.why_not_standing),
+            standing=ProofReuse(self._tracer.why_not_standing, self._tracer.why_not_contracts),
         )
         if session.lease is not None:
             session.lease.on_loss = settlement.halt

@@ -65,6 +65,19 @@ def _list_held_files(contract: Contract) -> list[str]:
     return found
 
 
+def is_closed(contract: Contract, is_file: Callable[[str], bool]) -> bool:
+    """Whether all that a contract runs follows from files: its document and the code behind it.
+
+    A command may start anything, and code that is not where `_list_held_files` looks is reached by
+    no change.
+    """
+    if contract.kind == "command" or not documents(contract):
+        return False
+    if contract.kind == "openapi":
+        return any(map(is_file, _list_held_files(contract)))
+    return not modules(contract) or any(map(is_file, _list_held_files(contract)))
+
+
 def find_broken_promises(
     check: str, kind: str, path: str, bench: GateContext
 ) -> tuple[Finding, ...]:

@@ -153,13 +153,15 @@ def _remake_change(change: Change, site: WorkerContext, base: str) -> Change:
 def _find_unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
     """Checks of the task of which no proof came, and test contracts that did not pass.
 
-    Where the task's own tests stand from before, none of them runs; once one did, all have to.
+    Where the task's own tests stand from before, none of them runs; once one did, all have to. So
+    it is with its contracts.
     """
     came = {proof.id: proof for proof in outcome.proofs}
     tests = {one.id for one in assignment.task.test_contracts}
     good = {id_ for id_ in tests & came.keys() if came[id_].verdict is not Verdict.FAIL}
     stand = assignment.stands and not any(proof.kind == "test" for proof in outcome.proofs)
-    wanted = [check.id for check in checks_of(assignment.task, settings) if check.command]
+    task = replace(assignment.task, contracts=()) if assignment.contracts_stand else assignment.task
+    wanted = [check.id for check in checks_of(task, settings) if check.command]
     return [
         id_
         for id_ in wanted

@@ -36,7 +36,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     """Run test contracts and gates on exactly what would land.
 
     Whatever else an implementer's commands left (ignored files, caches) is taken away first: it
-    would not be there after landing either. Own tests that still stand do not run.
+    would not be there after landing either. Own tests and contracts that still stand do not run.
     """
     ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
     if ran_something and outcome.changes:
@@ -55,6 +55,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
 
     task, settings = assignment.task, site.settings
     asked = replace(task, test_contracts=()) if assignment.stands else task
+    asked = replace(asked, contracts=()) if assignment.contracts_stand else asked
     own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
     own = weigh_own(own, bench, site)
     # Tests of others say nothing of bytes that are built again anyway. A question does not end it

@@ -1,8 +1,10 @@
 """Whether a task's own tests would end the same on a branch that moved: then they need not run.
 
 Only where it is known what they ran, and nothing of that, nor what may lead to it, has changed.
-In any doubt they run again. Everything else of the proof (compilers, contracts, gates, tests of
-other tasks) looks at the tree as a whole, and always runs on the merged one.
+In any doubt they run again. So do contracts, which stand where the tests beside them do and nothing
+that changed leads to their document or to the code behind it. Everything else of the proof
+(compilers, gates, tests of other tasks) looks at the tree as a whole, and always runs on the merged
+one.
 
 Contracts that a change reaches, and how test contracts did before.
 
@@ -17,29 +19,36 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
-from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why
+from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
+    from runner.gates.contracts import entries, touched_contracts
     from runner.gates.contracts.touched_contracts import Held, Touching
     from runner.impact import inputs, reach
     from runner.impact.inputs import Knowledge
     from runner.impact.reach import Reached
-    from runner.impact.reasons import Width
     from runner.journal.task_state import TaskState
     from runner.model import Outcome, Proof, Task
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
+
+    Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
+    """How changes reach what a proposal's proof rests on; "" if they do not."""
 else:
+    entries = lazy_module("runner.gates.contracts.entries")
     inputs = lazy_module("runner.impact.inputs")
     reach = lazy_module("runner.impact.reach")
+    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
 
 _OWN = ("test", "coverage", "mutation")
 """Kinds of proofs that rest on the task's own tests alone."""
+_CONTRACT = "contract"
 _SHOWN = 12
 
 
@@ -53,6 +62,8 @@ class ProofReuse:
 
     why_not: Callable[[Task, Outcome, str], str] = _never
     """Why a task's own tests have to run again on a commit; "" where they need not."""
+    why_not_contracts: Callable[[Task, Outcome, str], str] = _never
+    """The same of its contracts, asked where its tests stand."""
     _earlier: dict[str, Outcome] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
     """Seconds of each such attempt until now: it goes on, so its next round counts beside them."""
@@ -60,10 +71,14 @@ class ProofReuse:
     def spare_tests(self, assignment: Assignment, outcome: Outcome) -> Assignment:
         """The assignment to prove an outcome again, without its own tests if these stand."""
         self._spent[outcome.task] = outcome.seconds
-        if self.why_not(assignment.task, outcome, assignment.base):
+        asked = assignment.task, outcome, assignment.base
+        if self.why_not(*asked):
             return assignment
-        self._earlier[outcome.task] = outcome
-        return replace(assignment, stands=True)
+        contracts = not self.why_not_contracts(*asked)
+        kinds = (*_OWN, _CONTRACT) if contracts else _OWN
+        kept = tuple(proof for proof in outcome.proofs if proof.kind in kinds)
+        self._earlier[outcome.task] = replace(outcome, proofs=kept)
+        return replace(assignment, stands=True, contracts_stand=contracts)
 
     def join(self, outcome: Outcome) -> Outcome:
         """What came back, with what still stands of before."""
@@ -120,14 +135,40 @@ def explain_reach(
     return next((one.reasons[0].text for one in mine), "")
 
 
-def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
-    """The outcome of a proof without the task's own tests, and these as they ran before.
+def explain_contracts(
+    task: Task, outcome: Outcome, changes: Sequence[Changed], knowledge: Knowledge
+) -> str:
+    """How changes reach what a task's contracts are about, where its tests stand; "" if not.
 
-    Where they did run again, it is what it is.
+    What starts a command of the project may run anything, and what nobody finds is reached by
+    nothing: both are proven again. Which files these tests ran, and what imports by names that are
+    made at run time, was asked for the tests.
+    """
+    verdicts = {proof.id: proof.verdict for proof in outcome.proofs if proof.kind == _CONTRACT}
+    for name, contract in entries.name_checks(task):
+        if verdicts.get(name) is not Verdict.PASS:
+            return f"{name} did not plainly pass"
+        if not touched_contracts.is_closed(contract, knowledge.references.is_file):
+            return f"nobody can see what {name} runs"
+    # Transitive, as above.
+    width = Width(Dependents.TRANSITIVE)
+    held = touched_contracts.Held((task,))
+    return next((at.why for at in find_reached_contracts(changes, knowledge, width, held)), "")
+
+
+def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
+    """The outcome of a proof without what stands of an earlier one, and this as it ran before.
+
+    Where the task's own tests did run again, it is what it is.
     """
     if any(proof.kind == "test" for proof in now.proofs):
         return now
-    kept = tuple(_keep_proof(proof, earlier, now) for proof in earlier.proofs if proof.kind in _OWN)
+    ran = {proof.id for proof in now.proofs}
+    kept = tuple(
+        _keep_proof(proof, earlier, now)
+        for proof in earlier.proofs
+        if proof.kind in (*_OWN, _CONTRACT) and proof.id not in ran
+    )
     ids = {proof.id for proof in kept}
     said = tuple(one for one in earlier.findings if one.check in ids and not one.refuses)
     own = tuple(row for row in earlier.observed if ":" not in row.contract)

@@ -108,14 +108,28 @@ class Tracer:
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
         """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
-        if why := proof_reuse.explain_unseen(task, outcome) or self._trouble:
+        if why := proof_reuse.explain_unseen(task, outcome):
             return why
+        return self._explain_moved(task, outcome, head, proof_reuse.explain_reach)
+
+    def why_not_contracts(self, task: Task, outcome: Outcome, head: str) -> str:
+        """The same of its contracts, where its own tests need not run again."""
+        if not task.contracts:
+            return ""
+        return self._explain_moved(task, outcome, head, proof_reuse.explain_contracts)
+
+    def _explain_moved(
+        self, task: Task, outcome: Outcome, head: str, explain: proof_reuse.Explain
+    ) -> str:
+        """What is said of a proposal and of what came to the branch since it began."""
+        if self._trouble:
+            return self._trouble
         with self._guard_border():
             # On no branch and unsigned: only its files are read, and nobody is asked for a key.
             made = (self.repository, outcome.base, outcome.changes, "a proposal")
             changes = proof_reuse.find_moved(self.repository, outcome.base, head)
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
-            return proof_reuse.explain_reach(task, outcome, changes, knowledge)
+            return explain(task, outcome, changes, knowledge)
         return "it could not be decided"
 
     def is_outdated(self, outcome: Outcome) -> bool:

@@ -17,6 +17,7 @@ from runner.model import (
     BlockKind,
     Budget,
     Change,
+    Contract,
     Coverage,
     Decision,
     Ending,
@@ -436,3 +437,12 @@ def a_proof(id_, kind="test", verdict=Verdict.PASS):
 def test_what_comes_back_is_whole_before_what_stands_is_joined_to_it(stands, proofs, lacks):
     asked, said = replace(ASSIGNMENT, stands=stands), replace(OUTCOME, proofs=proofs)
     assert recheck._find_unproven(asked, said, Settings(default_gates=False)) == lacks
+
+
+@pytest.mark.parametrize("stand", [True, False])
+def test_contracts_that_stand_are_not_waited_for(stand):
+    task = replace(ASSIGNMENT.task, contracts=(Contract("schema", "a.json = a:A", 1),))
+    asked = replace(ASSIGNMENT, task=task, stands=True, contracts_stand=stand)
+    said = replace(OUTCOME, proofs=(a_proof("gate:lint", "gate"),))
+    lacks = recheck._find_unproven(asked, said, Settings(default_gates=False))
+    assert lacks == ([] if stand else ["contract:schema"])
