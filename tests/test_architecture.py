@@ -105,6 +105,7 @@ MOST_IMPORTS_IN_FUNCTIONS = 150
 """Where a name would collide, or a library may be missing."""
 STAND_ALONE = (
     *("gates/report_hook", "gates/sitecustomize_hook", "gates/startup_lines", "gates/lost_hook"),
+    "gates/line_tracer",
     "gates/contracts/inside/",
 )
 """What runs in a process of the project that is proven, where nothing else of ours is imported."""

@@ -30,6 +30,7 @@ _COMPILED = "__pycache__"
 _FILES = {
     "sitecustomize_hook.py": "sitecustomize.py",
     "startup_lines.py": "_runner_lines.py",
+    "line_tracer.py": "_runner_tracer.py",
     "report_hook.py": "_runner_report.py",
     "lost_hook.py": "_runner_lost.py",
 }

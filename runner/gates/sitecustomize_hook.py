@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 OWN = os.path.dirname(os.path.abspath(__file__))
 LINES = "_runner_lines"
-"""The other module in this folder, which is loaded where lines are to be measured."""
+"""Another module in this folder, which is loaded where all of coverage.py measures lines."""
+TRACER = "_runner_tracer"
+"""The one that measures them with its tracer alone."""
 REPORT = "_runner_report"
 """The one that is loaded where a test tool is imported."""
 _TOOLS = {
@@ -99,9 +101,7 @@ def _fit_out(loader: Any, part: str) -> None:
     def exec_module(module: Any) -> None:
         run(module)
         with Quietly():
-            known = sys.modules.get(REPORT)
-            hook = known or _load_module(REPORT, os.path.join(OWN, REPORT + ".py"), None)
-            getattr(hook, part)(module)
+            getattr(_load_own(REPORT), part)(module)
 
     loader.exec_module = exec_module
 
@@ -143,33 +143,49 @@ def measure_now() -> None:
     said = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if sys.prefix != sys.base_prefix:
         said["environment"] = sys.prefix.rpartition("/")[2]
-    coverage = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
-    if coverage is None:
-        note(missing="coverage", **said)
-        return
+    folder = find_coverage(environ.get("RUNNER_COVER_OURS", ""), environ["RUNNER_COVER_PYTHON"])
+
+    def tell(**more: str) -> None:
+        note(**said, **more)
+
     try:
-        lines = _load_module(LINES, os.path.join(OWN, LINES + ".py"), None)
-        lines.begin(coverage, lambda **more: note(**said, **more))
+        tracer = _load_own(TRACER)
+
+        def measure_whole(coverage: Any) -> None:
+            _load_own(LINES).begin(coverage, tell, tracer)
+
+        with Quietly():
+            wanted = folder and "coverage" not in sys.modules
+            if wanted and tracer.begin(folder, tell, measure_whole):
+                return
+        coverage = sys.modules.get("coverage") or load_coverage(folder)
+        if coverage is None:
+            note(missing="coverage", **said)
+        else:
+            measure_whole(coverage)
     except BaseException as error:
         note(missing="coverage", why=str(error)[:200], **said)
         raise
 
 
-def find_coverage(ours: str, python: str) -> Any:
-    """The project's own coverage.py, else ours if this is the Python it was installed for.
+def find_coverage(ours: str, python: str) -> str:
+    """The folder of the project's own coverage.py, else of ours if this is the Python it is for.
 
     Never a file of the program that happens to have this name: it is looked for where packages
     are installed.
     """
     from importlib.machinery import PathFinder
 
-    if "coverage" in sys.modules:
-        return sys.modules["coverage"]
     sites = [path for path in sys.path if path.rstrip(os.sep).endswith("-packages")]
     spec = PathFinder.find_spec("coverage", sites)
     if spec is not None and spec.origin:
-        ours = os.path.dirname(spec.origin)
-    elif not ours or python != "%d.%d" % sys.version_info[:2]:
+        return os.path.dirname(spec.origin)
+    return ours if python == "%d.%d" % sys.version_info[:2] else ""
+
+
+def load_coverage(ours: str) -> Any:
+    """All of the coverage.py in a folder; None where there is none."""
+    if not ours:
         return None
     with Quietly():
         return _load_module("coverage", os.path.join(ours, "__init__.py"), [ours])
@@ -177,6 +193,11 @@ def find_coverage(ours: str, python: str) -> Any:
     for name in [name for name in sys.modules if name.split(".")[0] == "coverage"]:
         del sys.modules[name]
     return None
+
+
+def _load_own(name: str) -> Any:
+    """A module beside this one."""
+    return sys.modules.get(name) or _load_module(name, os.path.join(OWN, name + ".py"), None)
 
 
 def _load_module(name: str, file: str, folders: list[str] | None) -> Any:

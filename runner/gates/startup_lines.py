@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
-import threading
 from contextlib import suppress
 from importlib.machinery import PathFinder
 
@@ -21,12 +19,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def begin(coverage: Any, note: Callable[..., None]) -> None:
-    """Measure from now on, and save whichever way the interpreter ends."""
+def begin(coverage: Any, note: Callable[..., None], endings: Any) -> None:
+    """Measure from now on, and save whichever way the interpreter ends: see `line_tracer`."""
     environ = os.environ
     root = environ["RUNNER_COVER_ROOT"].split(os.pathsep)[0]
     omit = environ["RUNNER_COVER_OMIT"].split(os.pathsep)
-    measuring = Measuring(coverage, root, environ["RUNNER_COVER_OUT"], omit)
+    measuring = Measuring(coverage, root, environ["RUNNER_COVER_OUT"], omit, endings.end_by)
 
     def end() -> None:
         if not measuring.ended:
@@ -36,13 +34,16 @@ def begin(coverage: Any, note: Callable[..., None]) -> None:
 
     measuring.start()
     atexit.register(end)
-    save_before_the_end(measuring, end)
+    endings.save_before_the_end(measuring, end)
 
 
 class Measuring:
     """One coverage.Coverage of ours, beside which the program may run its own."""
 
-    def __init__(self, coverage: Any, root: str, out: str, omit: list[str]) -> None:
+    def __init__(
+        self, coverage: Any, root: str, out: str, omit: list[str], end_by: Callable[[int], None]
+    ) -> None:
+        self.end_by = end_by
         self.classes = coverage.Coverage, coverage.CoverageData
         self.root = root
         self.ended = self.only_ours = self.saving = False
@@ -102,7 +103,7 @@ class Measuring:
             self.own.save()
         self.saving = False
         if self.asked_to_end:
-            end_by(self.asked_to_end)
+            self.end_by(self.asked_to_end)
 
     def end(self) -> None:
         """Write down what ran, once."""
@@ -176,42 +177,3 @@ class Measuring:
 
 def _ends_of(found: Any) -> set[int]:
     return {line for arc in found for line in arc if line > 0}
-
-
-def save_before_the_end(measuring: Measuring, end: Callable[[], None]) -> None:
-    """Save where an interpreter ends without its exit functions: os._exit, exec, SIGTERM."""
-    leave, run, run_in = os._exit, os.execv, os.execve
-
-    def _exit(status: int) -> None:
-        end()
-        leave(status)
-
-    def execv(path: Any, argv: Any) -> None:
-        measuring.save()
-        run(path, argv)
-
-    def execve(path: Any, argv: Any, env: Any) -> None:
-        measuring.save()
-        run_in(path, argv, env)
-
-    def on_end(number: int, _frame: object) -> None:
-        if measuring.saving:
-            measuring.asked_to_end = number
-        else:
-            end()
-            end_by(number)
-
-    os._exit = _exit  # type: ignore[assignment]  # it never returns either
-    os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=measuring.after_fork)
-    # Handlers are set in the main thread alone (signal), and one of the program's own stays.
-    in_main = threading.current_thread() is threading.main_thread()
-    if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, on_end)
-
-
-def end_by(number: int) -> None:
-    """End as a signal does that nobody handles."""
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, shown
 
+from runner.gates import shim
 from runner.gates.coverage import percent
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
@@ -209,6 +210,160 @@ def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(tmp_path):
     assert shown(found)["src/price.py", name] == "2,4"
 
 
+MANY_WAYS = """\
+import functools, os, threading, unittest
+import price
+
+def outside():
+    return 1
+
+def wrapped(run):
+    @functools.wraps(run)
+    def test_wrapped(*given):
+        return run(*given)
+    return test_wrapped
+
+class Base:
+    def test_inherited(self):
+        outside()
+
+class TestMany(Base, unittest.TestCase):
+    def setUp(self):
+        outside()
+
+    def test_subtests(self):
+        for n in (0, 1):
+            with self.subTest(n=n):
+                price.total([n])
+
+    @wrapped
+    def test_decorated(self):
+        price.total([])
+
+    @staticmethod
+    def test_static():
+        outside()
+
+    def test_text(self):
+        code = compile("x = 1", __file__, "exec")
+        exec(code, {"__file__": __file__})
+        exec(compile("y = 2", "made.py", "exec"), {"__file__": __file__})
+
+    def test_thread(self):
+        thread = threading.Thread(target=outside)
+        thread.start()
+        thread.join()
+
+    def test_fork(self):
+        if os.fork() == 0:
+            price.total([1])
+            os._exit(0)
+        os.wait()
+
+def test_plain():
+    outside()
+
+test_plain()
+"""
+BEFORE = "import sys, unittest; "
+RUN = "unittest.main(module=None, argv=[sys.argv[0], *sys.argv[1:]])"
+
+
+def test_the_tracer_alone_tells_what_all_of_coverage_tells(tmp_path):
+    """A program that has loaded coverage.py already is measured by all of it."""
+    told = []
+    for name, before in (("alone", BEFORE), ("whole", f"import coverage; {BEFORE}")):
+        (tmp_path / name).mkdir()
+        yard = Yard(tmp_path / name)
+        yard.write("price.py", PRICE).write("test_price.py", MANY_WAYS)
+        found = yard.proved(f"{sys.executable} -c '{before}{RUN}' -q test_price")
+        left = {file.name.partition(".")[0] for file in yard.data().iterdir()}
+        assert left == {"about", "lines" if name == "alone" else "data"}
+        told.append((shown(found), found.coverage, dict(found.tools)))
+    alone, whole = told
+    assert alone == whole
+    assert len(alone[0]) > 10
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "files"),
+    [
+        (b'"activity", ', b"", {"data"}),
+        (b"_HELD = 1 << 20", b"_HELD = 1", {"lines"}),
+        (b"_LARGEST = 1 << 25", b"_HELD = _LARGEST = 1", {"lines"}),
+    ],
+    ids=["a tracer that is not known", "written often", "many files"],
+)
+def test_however_lines_are_kept_they_are_told(yard, monkeypatch, old, new, files):
+    whole = shim._text("line_tracer.py")
+    assert old in whole
+    told = {**dict.fromkeys(shim._FILES), "line_tracer.py": whole.replace(old, new)}
+    texts = {name: text or shim._text(name) for name, text in told.items()}
+    monkeypatch.setattr(shim, "_text", texts.get)
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    found = yard.proved(f"{UNITTEST} test_price")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert shown(found)["price.py", "test_price.TestTotal.test_total"] == "2,4"
+    left = [file.name.partition(".")[0] for file in yard.data().iterdir()]
+    assert set(left) == {"about", *files}
+    assert (left.count("lines") > 1) == (b"_LARGEST" in new)
+
+
+def test_coverage_is_not_loaded_to_measure(yard):
+    yard.write("price.py", PRICE)
+    said = "import sys\nprint('loaded:', sorted({'coverage', 'sqlite3'} & set(sys.modules)))\n"
+    yard.write("test_price.py", said + TEST_TOTAL)
+    yard.proved(f"{UNITTEST} test_price")
+    assert "loaded: []" in (yard.bench.logs / "TC-001.log").read_text()
+
+
+ITSELF = """\
+import coverage, unittest
+import price
+
+class TestItself(unittest.TestCase):
+    def test_measures(self):
+        measuring = coverage.Coverage(data_file=None, include=["price.py"])
+        measuring.start()
+        price.total([1, 2])
+        measuring.stop()
+        price.total([])
+        assert measuring.get_data().lines(price.__file__) == [2, 4]
+
+    def test_after(self):
+        price.tax()
+"""
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_program_that_starts_coverage_itself_still_gives_all_lines(yard, starts):
+    text = ITSELF
+    if not starts:
+        text = text.replace(".start()", ".get_data()").replace(".stop()", ".get_data()")
+        text = text.replace("lines(price.__file__) == [2, 4]", "measured_files() == set()")
+    yard.write("price.py", PRICE + "\n\ndef tax():\n    return 1\n").write("test_price.py", text)
+    found = yard.proved(f"{UNITTEST} test_price", coverage=100)
+    assert found.findings == ()
+    assert found.coverage.percent == 100
+
+
+def test_a_file_of_the_program_may_be_called_coverage(yard):
+    yard.write("coverage.py", "def total(items):\n    return sum(items)\n")
+    yard.write("test_price.py", TEST_TOTAL.replace("price", "coverage"))
+    found = yard.proved(f"{UNITTEST} test_price", coverage=100)
+    assert found.coverage.percent == 100
+
+
+def test_where_greenlets_may_run_all_of_coverage_measures(yard):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    packages = yard.folder / "x-packages"
+    packages.mkdir()
+    (packages / "greenlet.py").write_text("from threading import current_thread as getcurrent\n")
+    found = yard.proved(f"PYTHONPATH={packages} {UNITTEST} test_price")
+    assert found.coverage.percent == 75
+    assert not [*yard.data().glob("lines.*")]
+
+
 # --- whose coverage.py it is -----------------------------------------------------------
 
 
@@ -270,8 +425,13 @@ def test_damaged_data_is_no_data_and_no_crash(yard):
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     yard.set_up(f"{UNITTEST} test_price")
     yard.run()
-    (data,) = yard.data().glob("data.*")
-    data.write_bytes(data.read_bytes()[:5000] + b"\xff" * 5000)
+    (lines,) = yard.data().glob("lines.*")
+    whole = lines.read_text()
+    path = json.dumps(str(yard.tree / "price.py"))
+    rows = f'["", {path}, "0g"]\n[1, {path}, "ff"]\n["", {path}]\n["", 1, "ff"]\n[[]]\n{{}}\n1\n'
+    lines.write_text(f'{rows}["", {path}, 255]\n["", {path}, "{"ff" * (1 << 18)}"]\n{whole[:20]}')
+    (yard.data() / "lines.folder.jsonl").mkdir()
+    (yard.data() / "lines.deep.jsonl").write_text("[" * 100_000)
     (yard.data() / "data.torn").write_bytes(b"SQLite format 3\0" + b"x" * 50)
     (yard.data() / "data.empty").write_bytes(b"")
     (yard.data() / "data.folder").mkdir()

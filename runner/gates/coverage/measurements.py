@@ -1,6 +1,7 @@
 """Everything that the runs of test contracts left, in whatever form, as one measurement.
 
-Data files of coverage.py, read without it: SQLite, in the form of its schema 7.
+Data files of coverage.py, read without it: SQLite, in the form of its schema 7. Lines of JSON where
+its tracer alone ran (`line_tracer`): a test, a file, and the same blob in hexadecimal.
 
 The source of the format is coverage.py's manual, "The Coverage.py database schema"; lines are bits
 of a blob (its `numbits.py`). A file that is damaged or takes too long to read is none.
@@ -170,6 +171,7 @@ def _find_missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
 
 
 DATA = "data"
+LINES = "lines"
 ABOUT = "about.jsonl"
 _SECONDS = 20.0
 _STEPS = 200_000
@@ -188,13 +190,30 @@ def read_runs(folder: Path, root: str) -> Runs:
     """Lines that ran of files below `root`, by path relative to it and by test."""
     found: Runs = {}
     end = effects.monotonic() + _SECONDS
-    for file in files_in(folder, f"{DATA}."):
-        for path, test, bits in _rows(file, end):
-            inside = path.removeprefix(f"{root}/")
-            if inside != path and ".." not in inside.split("/"):
-                of_test = found.setdefault(inside, {}).setdefault(test, set())
-                of_test.update(number for number in numbers(bits) if number)  # 0: an empty file
+    kinds = ((f"{DATA}.", "", _rows), (f"{LINES}.", ".jsonl", _json_rows))
+    rows = (
+        row for *name, read in kinds for file in files_in(folder, *name) for row in read(file, end)
+    )
+    for path, test, bits in rows:
+        inside = path.removeprefix(f"{root}/")
+        if inside != path and ".." not in inside.split("/"):
+            name = _PHASE.sub("", test)[:_LONGEST_NAME]
+            of_test = found.setdefault(inside, {}).setdefault(name, set())
+            of_test.update(number for number in numbers(bits) if number)  # 0: an empty file
     return found
+
+
+def _json_rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
+    for line in (text_of(file) or "").splitlines():
+        if effects.monotonic() > end:
+            return
+        try:
+            test, path, said = json.loads(line)
+            bits = bytes.fromhex(said)
+        except (ValueError, TypeError, RecursionError):
+            continue
+        if isinstance(path, str) and isinstance(test, str) and len(bits) <= _MOST_BITS:
+            yield path, test, bits
 
 
 def _rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
@@ -211,7 +230,7 @@ def _rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
         for path, test, bits in connection.execute(_QUERY):
             texts = isinstance(path, str) and isinstance(test, str) and isinstance(bits, bytes)
             if texts and len(bits) <= _MOST_BITS:
-                yield path, _PHASE.sub("", test)[:_LONGEST_NAME], bits
+                yield path, test, bits
     except (sqlite3.Error, UnicodeDecodeError, OverflowError):
         return
     finally:

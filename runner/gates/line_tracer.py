@@ -1,0 +1,399 @@
+"""Notes which lines run with the tracer of coverage.py alone; see `sitecustomize_hook`.
+
+All of coverage.py takes 150 ms of a processor to load and to start, its tracer 2, and a proof
+starts an interpreter for each test program and for what that starts. What is traced is chosen as
+`startup_lines` has coverage.py choose it, which takes over where a program measures itself, and
+measures where the tracer is another than the one that is known here.
+
+It is copied beside `sitecustomize_hook` and never imported here; the same holds for it.
+"""
+# ruff: noqa: PTH117, PTH118, PTH119, UP031 - for old interpreters, and importing pathlib costs 8 ms a process
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, ModuleType
+    from typing import Any
+
+_TRACER = "coverage.tracer"
+_KNOWN = frozenset(
+    (
+        *("activity", "check_include", "concur_id_func", "data", "disable_plugin", "file_tracers"),
+        *("get_stats", "lock_data", "reset_activity", "should_start_context", "should_trace"),
+        *("should_trace_cache", "start", "stop", "switch_context", "trace_arcs", "unlock_data"),
+        "warn",
+    )
+)
+"""What the tracer of coverage.py 7.11 to 7.17 has; one with more or less wants something else."""
+_HELD = 1 << 20
+"""Letters that are kept before they are written."""
+_LARGEST = 1 << 25
+"""Bytes of one file, half of what is read of one (`instrument.LARGEST`); then another follows."""
+_MOST_LINES = 1 << 20
+_OPTIMIZED = 1
+"""`inspect.CO_OPTIMIZED`, which coverage.py asks for before it believes a qualified name."""
+
+
+def begin(
+    folder: str, note: Callable[..., None], measure_whole: Callable[[ModuleType], None]
+) -> bool:
+    """Trace from now on with the tracer of a coverage.py; False where it is none that is known."""
+    tracer = _load_tracer(folder)
+    if tracer is None:
+        return False
+    handover = Handover(tracer, measure_whole)
+    sys.meta_path.insert(0, handover)
+    if {name for name in dir(tracer.CTracer) if not name.startswith("_")} != _KNOWN:
+        return False
+    version = str(_load("_runner_version", os.path.join(folder, "version.py")).__version__)
+    tracing = Tracing(tracer)
+
+    def end() -> None:
+        if not tracing.ended:
+            pytest = getattr(sys.modules.get("pytest"), "__version__", "")
+            note(coverage=version, pytest=str(pytest))
+            tracing.end()
+
+    tracing.start()
+    handover.tracing = tracing
+    atexit.register(end)
+    save_before_the_end(tracing, end)
+    return True
+
+
+def _load_tracer(folder: str) -> ModuleType | None:
+    sites = [path for path in sys.path if path.rstrip(os.sep).endswith("-packages")]
+    if PathFinder.find_spec("greenlet", sites) is not None:
+        return None  # greenlets change the stack under a tracer that does not know of them
+    files = (os.path.join(folder, "tracer" + ending) for ending in EXTENSION_SUFFIXES)
+    file = next(filter(os.path.exists, files), None)
+    return None if file is None else _load(_TRACER, file)
+
+
+def _load(name: str, file: str) -> ModuleType:
+    """A module of coverage.py by itself, which an import of the program's own does not find."""
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules.pop(name, None)
+    return module
+
+
+class Tracing:
+    """Lines that ran, by test and file; written down when there are many, and at the end."""
+
+    def __init__(self, tracer: Any) -> None:
+        self._tracer = tracer
+        self._root = os.environ["RUNNER_COVER_ROOT"].split(os.pathsep)[0] + os.sep
+        self._apart = [one.rstrip("*") for one in os.environ["RUNNER_COVER_OMIT"].split(os.pathsep)]
+        self._out = os.environ["RUNNER_COVER_OUT"]
+        self._known: dict[str, Any] = {}
+        self._ran: dict[str, set[int]] = {}
+        self._test = ""
+        self._outside: dict[str, set[int]] = {}
+        """Lines that ran in no test, as far as they are noted: imports and fixtures run often."""
+        self._lines: list[str] = []
+        self._size = self._written = 0
+        self._lock = threading.Lock()
+        self._tracers: list[Any] = []
+        self.ended = self.saving = False
+        self.asked_to_end = 0
+        """A signal that came while lines were being written."""
+
+    def start(self) -> None:
+        """Trace this thread and those that it starts."""
+        self._start_tracer()
+        threading.settrace(self._trace_thread)
+
+    def make_way(self) -> None:
+        """Leave this thread and new ones to another tracer; threads that run are traced on."""
+        current = sys.gettrace()
+        if any(current is one for one in self._tracers):
+            current.stop()  # type: ignore[union-attr]  # it is one of ours
+            sys.settrace(None)
+        threading.settrace(None)
+
+    def _start_tracer(self) -> Any:
+        tracer = self._tracer.CTracer()
+        tracer.data, tracer.trace_arcs = self._ran, False
+        tracer.lock_data, tracer.unlock_data = self._hold, self._let_go
+        tracer.should_trace, tracer.should_trace_cache = self._choose, self._known
+        tracer.should_start_context, tracer.switch_context = name_test, self._begin_test
+        tracer.file_tracers, tracer.concur_id_func = {}, None
+        tracer.warn = tracer.check_include = tracer.disable_plugin = _say_nothing
+        started = tracer.start()
+        self._tracers.append(tracer)
+        return started
+
+    def _trace_thread(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """A new thread has no other place where it can be traced from than its first event."""
+        sys.settrace(None)
+        trace = self._start_tracer()
+        return trace(frame, event, arg) if trace else None
+
+    def _hold(self) -> None:
+        self._lock.acquire()
+
+    def _let_go(self) -> None:
+        self._lock.release()
+
+    def _choose(self, filename: str, frame: FrameType) -> Any:
+        """What to do with a file, in the form that the tracer reads."""
+        said = self._tracer.CFileDisposition()
+        said.original_filename = said.canonical_filename = filename
+        said.source_filename, said.trace, said.reason = None, False, ""
+        said.file_tracer, said.has_dynamic_filename = None, False
+        with suppress(Exception):
+            file = _find_file(filename, frame)
+            if file.startswith(self._root) and not self._is_apart(file):
+                said.canonical_filename = said.source_filename = file
+                said.trace = True
+        return said
+
+    def _is_apart(self, file: str) -> bool:
+        """Whether it is left out: for what is in its path, `*/site-packages/`, or begins it."""
+        return any(
+            one[1:] in file if one.startswith("*/") else file.startswith(one) for one in self._apart
+        )
+
+    # --- lines --------------------------------------------------------------------------
+
+    def _begin_test(self, test: str | None) -> None:
+        with suppress(Exception):
+            self._note_lines()
+        self._test = test or ""
+
+    def _note_lines(self) -> None:
+        for path, lines in self._ran.copy().items():
+            found = lines.copy()
+            if not found:
+                continue
+            lines.difference_update(found)  # what another thread ran since stays
+            if not self._test:
+                known = self._outside.setdefault(path, set())
+                found -= known
+                known |= found
+            if found:
+                line = json.dumps([self._test, path, _bits_of(found)]) + "\n"
+                self._lines.append(line)
+                self._size += len(line)
+        if self._size > _HELD:
+            self._write()
+
+    def _write(self) -> None:
+        """Append what is kept to this process's own file, opened anew: a program closes files."""
+        text, self._lines, self._size = "".join(self._lines), [], 0
+        name = "lines.%d.%d.jsonl" % (os.getpid(), self._written // _LARGEST)
+        self._written += len(text)
+        path = os.path.join(self._out, name)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+    def save(self) -> None:
+        """Write down what ran so far; a signal waits until that is done."""
+        self.saving = True
+        with suppress(Exception):
+            self._note_lines()
+            if self._lines:
+                self._write()
+        self.saving = False
+        if self.asked_to_end:
+            end_by(self.asked_to_end)
+
+    def end(self) -> None:
+        """Write down what ran, once."""
+        if self.ended:
+            return
+        self.ended = True
+        self.save()
+
+    def after_fork(self) -> None:
+        """Be the child: what the parent did or does is not done here."""
+        self.ended = self.saving = False
+        self.asked_to_end = 0
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+
+
+def _say_nothing(*_: Any, **__: Any) -> None:
+    """Nobody is told: what goes wrong in tracing is not the program's trouble."""
+
+
+def _bits_of(lines: set[int]) -> str:
+    """Lines as the bits of a blob, as coverage.py keeps them (`numbits.py`)."""
+    fit = [line for line in lines if 0 <= line < _MOST_LINES]
+    bits = bytearray(max(fit, default=0) // 8 + 1)
+    for line in fit:
+        bits[line // 8] |= 1 << line % 8
+    return bits.hex()
+
+
+# --- as coverage.py does ----------------------------------------------------------------
+
+
+def _find_file(filename: str, frame: FrameType) -> str:
+    """The file that runs, without links; empty for none (`InOrOut.should_trace`)."""
+    if filename.startswith("<"):
+        return ""
+    # Byte code says where it was compiled, its module where it was loaded from: what was moved
+    # since is found there. Code that was made of a text may be of a file of another name.
+    loaded = str((frame.f_globals or {}).get("__file__") or "")
+    loaded = loaded[:-1] if loaded.endswith((".pyc", ".pyo")) else loaded
+    same = os.path.basename(loaded) == os.path.basename(filename)
+    file = loaded if loaded and same else filename
+    if file.startswith(("<", "memory:")):
+        return ""
+    if not os.path.isabs(file):
+        places = (os.path.join(path, file) for path in [os.curdir, *sys.path])
+        file = next(filter(os.path.exists, places), file)
+    file = os.path.realpath(file)
+    file.encode()
+    return file
+
+
+def name_test(frame: FrameType) -> str | None:
+    """The name of the test that a frame is of; None for any other (`context.py`)."""
+    name = frame.f_code.co_name
+    if name != "runTest" and not name.startswith("test"):
+        return None
+    with suppress(Exception):
+        return _name_function(frame, name)
+    return None
+
+
+def _name_function(frame: FrameType, name: str) -> str | None:
+    code = frame.f_code
+    held: Any = None
+    if code.co_argcount and code.co_varnames[0] == "self":
+        held = frame.f_locals.get("self")
+        method = getattr(held, name, None)
+        if method is not None:
+            function = getattr(method, "__func__", None)
+            if function is None:
+                return "%s.%s.%s" % (type(held).__module__, type(held).__name__, name)
+            return "%s.%s" % (function.__module__, function.__qualname__)
+    function = frame.f_globals.get(name)
+    if function is not None:
+        return "%s.%s" % (function.__module__, name)
+    # A static method is in neither, and since Python 3.11 its code knows its whole name.
+    whole = getattr(code, "co_qualname", "")
+    if whole and code.co_flags & _OPTIMIZED and "<locals>" not in whole:
+        return "%s.%s" % (frame.f_globals.get("__name__"), whole)
+    return None
+
+
+# --- a program that measures itself -----------------------------------------------------
+
+
+class Handover:
+    """A finder that finds nothing itself: it sees coverage.py come, and hears it start.
+
+    Only one tracer runs in a thread at a time, so what a program measures is shared with ours by
+    all of coverage.py (`startup_lines`). A program that only imports it is traced on.
+    """
+
+    def __init__(self, tracer: ModuleType, measure_whole: Callable[[ModuleType], None]) -> None:
+        self._tracer, self._measure_whole = tracer, measure_whole
+        self.tracing: Tracing | None = None
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec that others have for coverage.py and its tracer; None for all else."""
+        if name not in ("coverage", _TRACER):
+            return None
+        for finder in (one for one in tuple(sys.meta_path) if one is not self):
+            spec = getattr(finder, "find_spec", lambda *_: None)(name, path, target)
+            if spec is not None:
+                with suppress(Exception):
+                    self._fit_out(spec)
+                return spec
+        return None
+
+    def _fit_out(self, spec: Any) -> None:
+        if spec.name != _TRACER:
+            self._listen(spec.loader)
+        elif os.path.realpath(spec.origin) == os.path.realpath(str(self._tracer.__file__)):
+            # The one that is there: loaded a second time, a tracer of today's is empty.
+            spec.loader.create_module = lambda _spec: self._tracer
+            spec.loader.exec_module = _say_nothing
+
+    def _listen(self, loader: Any) -> None:
+        run = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            run(module)
+            with suppress(Exception):
+                self._await_start(module)
+
+        loader.exec_module = exec_module
+
+    def _await_start(self, coverage: Any) -> None:
+        start, tracing = coverage.Coverage.start, self.tracing
+        if tracing is None:
+            return
+
+        def start_after_ours(measuring: Any) -> Any:
+            coverage.Coverage.start = start
+            with suppress(Exception):
+                tracing.make_way()
+                self._measure_whole(coverage)
+            return start(measuring)
+
+        coverage.Coverage.start = start_after_ours
+
+
+# --- the end ----------------------------------------------------------------------------
+
+
+def save_before_the_end(measuring: Any, end: Callable[[], None]) -> None:
+    """Save where an interpreter ends without its exit functions: os._exit, exec, SIGTERM."""
+    leave, run, run_in = os._exit, os.execv, os.execve
+
+    def _exit(status: int) -> None:
+        end()
+        leave(status)
+
+    def execv(path: Any, argv: Any) -> None:
+        measuring.save()
+        run(path, argv)
+
+    def execve(path: Any, argv: Any, env: Any) -> None:
+        measuring.save()
+        run_in(path, argv, env)
+
+    def on_end(number: int, _frame: object) -> None:
+        if measuring.saving:
+            measuring.asked_to_end = number
+        else:
+            end()
+            end_by(number)
+
+    os._exit = _exit  # type: ignore[assignment]  # it never returns either
+    os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=measuring.after_fork)
+    # Handlers are set in the main thread alone (signal), and one of the program's own stays.
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, on_end)
+
+
+def end_by(number: int) -> None:
+    """End as a signal does that nobody handles."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
