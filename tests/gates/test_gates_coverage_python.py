@@ -300,6 +300,7 @@ def test_however_lines_are_kept_they_are_told(yard, monkeypatch, old, new, files
     told = {**dict.fromkeys(shim._FILES), "line_tracer.py": whole.replace(old, new)}
     texts = {name: text or shim._text(name) for name, text in told.items()}
     monkeypatch.setattr(shim, "_text", texts.get)
+    monkeypatch.setattr(shim, "_byte_code", lambda _name: b"")
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
     assert found.coverage == (75.0, 4, 70, 75.0)

@@ -5,7 +5,10 @@ A proof without sandbox that imported the real tree proves nothing, and is found
 
 from __future__ import annotations
 
+import py_compile
+import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +65,46 @@ def test_it_is_laid_out_through_no_link(tmp_path):
     (folder / "sitecustomize.py").unlink()
     (folder / "sitecustomize.py").symlink_to(elsewhere / "x.py")
     assert not (shim.write_module(Place(tmp_path, tmp_path, box)) / "sitecustomize.py").is_symlink()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_no_interpreter_compiles_it_anew(tmp_path):
+    (tmp_path / "box").mkdir()
+    place = Place(tree=tmp_path, shown=tmp_path, box=tmp_path / "box")
+    folder = shim.write_module(place)
+    (compiled,) = (folder / "__pycache__").glob("sitecustomize.*")
+    first = compiled.stat().st_mtime_ns
+    words = [sys.executable, "-v", "-c", "pass"]
+    said = subprocess.run(words, env={"PYTHONPATH": str(folder)}, capture_output=True, check=True)
+    assert f"# code object from '{compiled}'" in said.stderr.decode()
+    shim.write_module(place)
+    assert compiled.stat().st_mtime_ns == first
+
+
+def test_byte_code_that_a_command_left_does_not_run(tmp_path):
+    (tmp_path / "box").mkdir()
+    place = Place(tree=tmp_path, shown=tmp_path, box=tmp_path / "box")
+    folder = shim.write_module(place)
+    bad = tmp_path / "bad.py"
+    bad.write_text("import os; os._exit(9)")
+    (ours,) = (folder / "__pycache__").glob("sitecustomize.*")
+    py_compile.compile(bad, ours, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    other = ours.with_name(ours.name.replace(".pyc", ".opt-1.pyc"))
+    other.write_bytes(ours.read_bytes())
+    ours.with_name("more").mkdir()
+    words = [sys.executable, "-c", "pass"]
+    environment = {"PYTHONPATH": str(folder)}
+    assert subprocess.run(words, env=environment, check=False).returncode == 9
+    shim.write_module(place)
+    for more in ([], ["-O"]):
+        line = [words[0], *more, *words[1:]]
+        assert subprocess.run(line, env=environment, check=False).returncode == 0
+    assert not ours.with_name("more").exists()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.rmtree(folder / "__pycache__")
+    (folder / "__pycache__").symlink_to(elsewhere)
+    shim.write_module(place)
     assert list(elsewhere.iterdir()) == []
 
 
