@@ -45,6 +45,8 @@ import new_go
 import new_node
 import new_python
 import new_python_asserts
+import ninth_base
+import ninth_good
 import seventh_base
 import seventh_good
 import seventh_new
@@ -96,6 +98,8 @@ WRITTEN = (
     eighth_base,
     eighth_new,
     eighth_good,
+    ninth_base,
+    ninth_good,
 )
 """The modules that hold cases: each adds its own when it is imported."""
 
@@ -128,12 +132,14 @@ def lists() -> str:
     sixth = _digest("sixth*.py")
     seventh = _digest("seventh*.py")
     eighth = _digest("eighth*.py")
+    ninth = _digest("ninth*.py")
     head = f"{count}, {families} families of bad changes"
     return (
         f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
         f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
         f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}\n"
-        f"seventh: sha256:{seventh}\neighth: sha256:{eighth}"
+        f"seventh: sha256:{seventh}\neighth: sha256:{eighth}\n"
+        f"ninth: sha256:{ninth}"
     )
 
 

@@ -17,6 +17,8 @@ from fifth import CHECKS as FIFTH_CHECKS
 from fifth import whole_check as fifth_text
 from late import CHECKS as LATE_CHECKS
 from late import whole_check as late_text
+from ninth import CHECKS as NINTH_CHECKS
+from ninth import whole_check as ninth_text
 from repositories import (
     APPLY,
     digest,
@@ -153,6 +155,7 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
         (SIXTH_CHECKS, sixth_text),
         (SEVENTH_CHECKS, seventh_text),
         (EIGHTH_CHECKS, eighth_text),
+        (NINTH_CHECKS, ninth_text),
     )
     checks, whole = next(way for way in ways if one.case.project.name in way[0])
     path, command = checks[one.case.project.name]

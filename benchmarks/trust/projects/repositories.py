@@ -99,6 +99,13 @@ PACKAGES = {
         "expect-type@1.3.0",
         "esbuild@0.28.2",
     ),
+    "borderless": (
+        "vitest@4.1.4",
+        "@vitest/coverage-v8@4.1.4",
+        "typescript@6.0.2",
+        "@types/node@25.6.0",
+        "@borderless/ts-scripts@0.15.0",
+    ),
     "vitest3": (
         "vitest@3.2.4",
         "@vitest/coverage-v8@3.2.4",
