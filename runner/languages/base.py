@@ -46,6 +46,8 @@ class Claim:
     """Of an equality both sides, names followed to what they stand for."""
     by_helper: bool = False
     """Whether a function asserts it whose name does not say so."""
+    parts: tuple[str, ...] = ()
+    """What it holds together, each as it would claim it alone: of `0 <= n <= 2` both bounds."""
 
     @property
     def speaks(self) -> bool:

@@ -67,6 +67,30 @@ def test_more_tests_of_node_are_no_question(tmp_path):
     assert asked(tmp_path, a_package(), after, IN_PACKAGE)[0] == []
 
 
+AT_TOP = {path.removeprefix("packages/shop/"): text for path, text in a_package().items()}
+
+
+def _split(zero):
+    """The second test in a file of its own, as `zero` has it."""
+    head, last = NODE.rsplit("\n", 2)[0] + "\n", NODE.splitlines()[-1]
+    top = NODE.partition("\ntest(")[0] + "\n"
+    return AT_TOP | {"test/price.test.js": head, "test/zero.test.js": f"{top}{zero or last}\n"}
+
+
+@needs_node
+@pytest.mark.parametrize("words", ["node --test", "npm test --silent"])
+def test_a_test_of_node_that_moved_to_another_file_of_the_contract_is_not_gone(tmp_path, words):
+    assert asked(tmp_path, AT_TOP, _split(""), words)[0] == []
+
+
+@needs_node
+@pytest.mark.parametrize("zero", ['test.skip("no price", () => assert(true));', "void test;"])
+def test_a_test_of_node_that_does_not_run_where_it_moved_to_is_told(tmp_path, zero):
+    found, _ = asked(tmp_path, AT_TOP, _split(zero), "node --test")
+    fates = {message for severity, message in found if severity == "question"}
+    assert fates & {"`no price` is gone", "`no price` is skipped now"}, found
+
+
 # --- go ------------------------------------------------------------------------------------
 
 GO = "package shop\n\nfunc Price(n int) int { return 3 * n }\n"

@@ -176,6 +176,39 @@ def test_what_claims_as_much_is_fine(pairs):
     assert grave(BASE, edited(*pairs)) == []
 
 
+def _says(*lines):
+    return "def test_it():\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["assert n >= 0", "assert n <= 2"], ["assert 0 <= n <= 2"]),
+        (["assert n > 0", "assert total(n)"], ["assert 0 < n and total(n)"]),
+        (["assert 0 <= n <= 2"], ["assert n <= 2", "assert n >= 0"]),
+        (["assert n and m in (1, 2)"], ["assert n", "assert m in (1, 2)"]),
+    ],
+)
+def test_claims_that_are_joined_or_taken_apart_are_the_same(old, new):
+    assert said(_says(*old), _says(*new)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        (["assert n >= 0", "assert n <= 2", "assert m == 4"], ["assert 0 <= n <= 2"], "m == 4"),
+        (["assert n >= 0", "assert n <= 2"], ["assert 0 <= n"], "n <= 2"),
+        (["assert n >= 0", "assert n <= 2"], ["assert 0 <= n or n <= 2"], "n <= 2"),
+        (["assert n == 1", "n.go()", "assert n == 1"], ["n.go()", "assert n == 1"], "n == 1"),
+        (["assert n > 0", "assert n < 2"], ["if m: assert 0 < n < 2"], "n < 2"),
+        (["assert n", "w = 3", "assert f(n) == w"], ["w = f(n)", "assert n and f(n) == w"], "f(n)"),
+    ],
+)
+def test_claims_that_are_joined_hide_no_other(old, new, lost):
+    messages = grave(_says(*old), _says(*new))
+    assert any(lost in message for message in messages), messages
+
+
 def test_another_expected_value_is_told_with_its_line():
     (finding,) = said(BASE, edited(("total([1, 2]) == 3", "total([1, 2]) == 4")))
     assert finding.severity is Severity.WARNING

@@ -53,6 +53,14 @@ class Ran:
         """How many cases of it passed."""
         return self.count(test, "passed")
 
+    def with_others(self, others: Iterable[Ran]) -> Ran:
+        """The same with the tests that only other runs of the same tree met."""
+        by_test, files = dict(self.by_test), dict(self.files)
+        for other in others:
+            by_test = {**other.by_test, **by_test}
+            files = {**other.files, **files}
+        return Ran(by_test, files, self.passed)
+
 
 def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> Ran | None:
     """A run's tests; `place` gives where a file of that run stands now. None: it named none."""

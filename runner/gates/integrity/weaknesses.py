@@ -115,6 +115,7 @@ def _find_weaker(name: str, old: TestBody, new: TestBody) -> Iterator[Weakness]:
         one for one in _beyond(old.claims, kept) if not (one.by_helper and one.text in new.code)
     ]
     added = _beyond(new.claims, Counter(claim.text for claim in old.claims))
+    gone, added = _set_aside_rewritten(gone, added)
     left = []
     for claim in gone:
         twin = _twin(claim, added)
@@ -146,6 +147,30 @@ def _beyond(claims: tuple[Claim, ...], others: Counter[str]) -> list[Claim]:
         else:
             found.append(claim)
     return found
+
+
+def _set_aside_rewritten(gone: list[Claim], added: list[Claim]) -> tuple[list[Claim], list[Claim]]:
+    """Both without the claims that were joined or taken apart, and say the same together.
+
+    Each part tells of one claim that is gone, so that of two that are equal one may not go. An
+    equality is held against another by its sides, as its names stand for them.
+    """
+    able = [one for one in added if one.speaks]
+    free = Counter((part, guards) for one in able for part, guards in _parts(one))
+    left = []
+    used: Counter[tuple[str, frozenset[str]]] = Counter()
+    for claim in gone:
+        wanted = Counter(_parts(claim))
+        if wanted and wanted <= free:
+            free -= wanted
+            used += wanted
+        else:
+            left.append(claim)
+    return left, [one for one in added if not used & Counter(_parts(one))]
+
+
+def _parts(claim: Claim) -> Iterator[tuple[str, frozenset[str]]]:
+    return ((part, claim.guards) for part in claim.parts if not claim.sides)
 
 
 def _twin(claim: Claim, added: list[Claim]) -> Claim | None:

@@ -10,6 +10,7 @@ from runner.languages import base
 from runner.languages.base import Claim
 from runner.languages.python.marks import Function, name_of
 from runner.languages.python.sides import (
+    conjuncts_of,
     is_pattern_of_all,
     matches_all,
     sides_of,
@@ -233,8 +234,8 @@ def _suppresses(statement: ast.With | ast.AsyncWith) -> bool:
 
 def _of_assert(node: ast.Assert, guards: Guards) -> Claim:
     subject, strength, slack = _measure(node.test)
-    text, sides = f"assert {ast.unparse(node.test)}", sides_of(node)
-    return Claim(text, subject, strength, node.lineno, slack, guards, sides)
+    text, sides, parts = f"assert {ast.unparse(node.test)}", sides_of(node), conjuncts_of(node.test)
+    return Claim(text, subject, strength, node.lineno, slack, guards, sides, parts=parts)
 
 
 def _measure(test: ast.expr) -> tuple[str, float, float]:

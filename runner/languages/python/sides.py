@@ -109,6 +109,26 @@ def sides_of(node: ast.Assert | ast.Call) -> tuple[str, ...]:
     return ()
 
 
+def conjuncts_of(test: ast.expr) -> tuple[str, ...]:
+    """What an assertion claims, each by itself; of an order either side may stand first."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return tuple(one for value in values for one in conjuncts_of(value))
+        case ast.Compare(left=left, ops=operators, comparators=right):
+            pairs = zip([left, *right], operators, right, strict=False)
+            return tuple(_written_upwards(*pair) for pair in pairs)
+    return (ast.unparse(test),)
+
+
+def _written_upwards(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> str:
+    match operator:
+        case ast.Gt():
+            left, operator, right = right, ast.Lt(), left
+        case ast.GtE():
+            left, operator, right = right, ast.LtE(), left
+    return ast.unparse(ast.Compare(left, [operator], [right]))
+
+
 def follow_names(found: Iterable[Claim], names: Names, known: Known) -> Iterator[Claim]:
     """Claims with the names in their sides followed, and as strong as they then are."""
     for claim in found:
