@@ -177,11 +177,9 @@ class WorkerPool:
         )
         self._used: set[int] = set()
         """Slots whose scratch tree is there."""
-        self._lane = (
-            CheckLane(self._note, self._finish, self._hand_over)
-            if isinstance(self._executor, ThreadPoolExecutor) and opens_here()
-            else None
-        )
+        # Where an executor is given, work goes elsewhere: slots have no trees here (LazySlots).
+        here = executor is None and not inline and opens_here()
+        self._lane = CheckLane(self._note, self._finish, self._hand_over) if here else None
 
     @property
     def working(self) -> tuple[str, ...]:

@@ -119,6 +119,24 @@ def test_a_check_that_a_worker_makes_needs_no_scratch_tree_here(workplace, healt
     assert len(trees) == 1, trees  # the first slot's, as the pattern of all
 
 
+def test_a_check_in_a_slot_that_was_used_before_goes_to_a_worker_too(
+    workplace, healthy, alone, sent
+):
+    # The first lands, so its slot holds a tree here; the checks are quick ones, whose commands
+    # start no other program, and follow in that slot and in others.
+    checks = (
+        f"## TASK-00{n}: Look\n- Status: PENDING\n- Depends on: TASK-001\n"
+        f"- Test contracts:\n  - TC-00{n} (unit): `sleep 0.{n}`\n"
+        for n in range(2, 8)
+    )
+    workplace.plan(ONE, *checks)
+    assert on_cluster(workplace, healthy, "-j", "2", "--no-sandbox").code == 0
+    went = {job.work.assignment.task.id for _, job, _ in sent if job.work}
+    assert went == {f"TASK-00{n}" for n in range(1, 8)}
+    trees = [one for one in (alone / "cache").rglob("slots/*") if one.is_dir()]
+    assert len(trees) == 1, trees
+
+
 def test_an_answer_that_comes_late_and_twice_lands_once_and_is_told_once(
     workplace, healthy, yard, monkeypatch
 ):
