@@ -210,6 +210,7 @@ def open_cluster(
 
     chosen = scheduler is None or loaded.sources.get("jobs") != "default"
     slots = settings.jobs if chosen else max(cluster.threads, 1)
+    cluster.prepare(slots)
     dispatch = remote_job.Dispatch(
         cluster, object_store.ObjectTransfer(repository), tickets, _ground(repository), say
     )

@@ -6,6 +6,7 @@ worker is alive is told by its heartbeats, as the scheduler counts them.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -15,14 +16,14 @@ import threading
 import types
 import warnings
 from collections import Counter
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.run.executors.addresses import read_address
-from runner.run.executors.entrypoint import run_job
+from runner.run.executors.channel import OPENED, Channels
+from runner.run.executors.entrypoint import run_jobs
 from runner.run.executors.lease import END
 from runner.run.executors.local_cluster import WaitTimes, has_certificates, security_of
 from runner.text.wording import install_hint
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from runner.run.executors.addresses import Address
+    from runner.run.executors.channel import Running
     from runner.run.executors.local_cluster import Certificates
 
     Hear = Callable[[str, str, str], None]
@@ -114,6 +116,8 @@ def _require_shut(opened: Any) -> None:
     )
 
 
+_SOON = 0.02
+"""Seconds between two looks whether the scheduler has answered."""
 _GONE = "start it again, or run with --executor threads; what was done is kept"
 
 
@@ -127,32 +131,6 @@ class Seen:
     moved: float
     """When that last changed, by ours."""
     private: bool
-
-
-@dataclass(slots=True)
-class Running:
-    """A job on its way; `wait` until it is over, then `data`."""
-
-    future: Any  # distributed.Future
-    over: threading.Event = field(default_factory=threading.Event)
-
-    def wait(self, seconds: float) -> bool:
-        """Whether it is over, after so long at most."""
-        return self.over.wait(seconds)
-
-    def give_up(self) -> None:
-        """Nobody waits for it any more: the scheduler takes it back, and the worker ends it."""
-        with contextlib.suppress(Exception):  # a scheduler that is gone takes nothing back
-            self.future.cancel()
-
-    def data(self, seconds: float) -> object:
-        """What the worker answered, whatever that is; None where nothing can be had."""
-        try:
-            if self.future.status == "finished":
-                return self.future.result(timeout=seconds)
-        except Exception:  # noqa: BLE001 - a foreign border: what was sent may raise anything
-            return None
-        return None
 
 
 class Cluster:
@@ -178,6 +156,7 @@ class Cluster:
         self._answered = effects.monotonic()
         self._closing = threading.Event()
         self._client = self._connect(certificates)
+        self._channels = Channels(self._client, self._open_channel, self._look_now)
         self._look()
         self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
         self._watch.start()
@@ -277,11 +256,22 @@ class Cluster:
 
     def begin(self, worker: str, ticket: str, data: bytes) -> Running:
         """Hand a job to one worker. Raises RunnerError where the scheduler cannot be reached."""
+        del ticket  # it stands in the job
+        return self._channels.begin(worker, data)
+
+    def prepare(self, count: int) -> None:
+        """Have so many of the workers that are there open a channel, before anybody needs it."""
+        for worker in sorted(self._seen)[:count]:
+            self._channels.open(worker)
+
+    def _open_channel(self, worker: str, name: str) -> Any:
+        """Have a worker do the jobs of a channel. Raises RunnerError."""
         try:
-            future = self._client.submit(
-                run_job,
-                data,
-                key=f"runner-{ticket}",
+            return self._client.submit(
+                run_jobs,
+                name,
+                self.topic,
+                key=f"runner-{name}",
                 workers=[worker],
                 # This one and no other: what it has of the base, and whether it may hear secrets,
                 # was asked of it (distributed, Client.submit).
@@ -295,9 +285,6 @@ class Cluster:
                 hint=_GONE,
                 code=ExitCode.PERSON,
             ) from error
-        running = Running(future)
-        future.add_done_callback(lambda _future: running.over.set())
-        return running
 
     def end(self, worker: str, ticket: str) -> None:
         """Have a worker end one job and answer with what there is; it may not hear of it."""
@@ -350,7 +337,11 @@ class Cluster:
             ticket, kind, text = json.loads(event[1])
         except (TypeError, ValueError, LookupError, RecursionError):
             return
-        if all(type(one) is str for one in (ticket, kind, text)):
+        if not all(type(one) is str for one in (ticket, kind, text)):
+            return
+        if kind == OPENED:
+            self._channels.hear_opened(ticket)
+        else:
             self._hear(ticket, kind, text)
 
     def _keep_looking(self) -> None:
@@ -359,17 +350,27 @@ class Cluster:
 
     def _look(self) -> None:
         """Ask the scheduler who is there; one that does not answer is asked again."""
+        with contextlib.suppress(Exception):  # no answer in time
+            self._client.sync(self._ask_who_is_there, callback_timeout=5)
+
+    async def _look_now(self) -> None:
+        """Look until the scheduler has said who is there now."""
+        while True:
+            if await self._ask_who_is_there():
+                return
+            await asyncio.sleep(_SOON)
+
+    async def _ask_who_is_there(self) -> bool:
+        """Note what the scheduler says; whether it says anything."""
         try:
-            told = self._client.sync(
-                self._client.scheduler.identity, n_workers=-1, callback_timeout=5
-            )
+            told = await self._client.scheduler.identity(n_workers=-1)
             found = {
                 address: (int(one["nthreads"]), float(one["last_seen"]))
                 for address, one in told["workers"].items()
                 if one.get("status") in {"running", "paused"}
             }
         except Exception:  # noqa: BLE001 - a foreign border: no answer, or an odd one
-            return
+            return False
         self._answered = effects.monotonic()
         with self._changed:
             self._seen = {
@@ -377,6 +378,7 @@ class Cluster:
                 for address, (threads, beat) in found.items()
             }
             self._changed.notify_all()
+        return True
 
     def _note_worker(self, address: str, threads: int, beat: float) -> Seen:
         before = self._seen.get(address)

@@ -12,7 +12,8 @@ from runner.config.settings import take_up_secret_formats
 from runner.errors import RunnerError, refusal_of
 from runner.model.codec import ShapeError
 from runner.run.attempt import attempt
-from runner.run.executors.lease import LATE, LINE, STARTED, Lease
+from runner.run.executors.channel import JOB, OPENED, JobQueue, do_jobs, hand_in
+from runner.run.executors.lease import LATE, Lease
 from runner.run.executors.message import Answer, Lacks, Trouble, as_bytes, read_job
 from runner.run.executors.object_store import Store
 from runner.run.executors.remote_slot import RemoteSlots, RemoteWorker, others, with_implementer
@@ -25,6 +26,17 @@ STATIONS = RemoteSlots()
 """A fact about this process, which is nothing but a worker."""
 
 
+def run_jobs(channel: str, topic: str) -> bytes:
+    """Do the jobs of a channel, one after the other: what Dask knows of them is this one task."""
+    lease = Lease.of(channel, topic)
+    if lease.worker is not None:
+        lease.worker.handlers[JOB] = hand_in
+    with JobQueue.open(channel) as jobs:
+        lease.tell(OPENED)
+        do_jobs(jobs, lease, run_job)
+    return b""
+
+
 def run_job(data: bytes) -> bytes:
     """Do one job; whatever goes wrong is an answer, too."""
     return as_bytes(_process_message(data))
@@ -34,11 +46,12 @@ def _process_message(data: bytes) -> Answer:
     try:
         job = read_job(data)
         duty = Lease.of(job.ticket, job.topic)
-        duty.tell(STARTED)
-        answer = _answer(job, duty)
+        with duty.hold():
+            answer = _answer(job, duty)
         if duty.is_over():
             duty.tell(LATE)
-        return replace(answer, ticket=job.ticket, worker=duty.name)
+        named = replace(answer, ticket=job.ticket, worker=duty.name)
+        return replace(named, lines=duty.lines, said=duty.said)
     except ShapeError as error:
         return _trouble(f"the job cannot be read: {error}")
     except Exception:  # noqa: BLE001 - a bug here would travel as a pickle, which nobody opens
@@ -87,10 +100,10 @@ def _keep_piece(job: Job) -> Answer:
 def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
     # First of all: what this job prints is redacted by the formats that came with it.
     take_up_secret_formats(job.settings)
-    crew = RemoteWorker(lambda line: duty.tell(LINE, line))
+    crew = RemoteWorker(duty.say)
     assignment = with_implementer(work.assignment, job.settings)
     station.clear_logs()
-    site = station.site(job.tree, job.settings, crew, lambda _task, line: duty.tell(LINE, line))
+    site = station.site(job.tree, job.settings, crew, lambda _task, line: duty.say(line))
     try:
         with duty.watch(crew.cancel, crew.ends(site.number).set):
             if work.suspects is None:

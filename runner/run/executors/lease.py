@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import field
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
@@ -19,7 +21,7 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import distributed
 else:
@@ -48,16 +50,31 @@ def _end_job(ticket: str = "") -> str:
 
 STARTED, LINE, LATE = "started", "line", "late"
 """What is told of a job: that it began, a line of output, that its answer comes too late."""
+_MOST_LINES = 1_000
+"""Lines of output that a job keeps until they are told, or go with its answer."""
+_IDLE = 50
+"""Looks without a job after which nobody looks any more."""
 
 
 @dataclass(slots=True)
 class Lease:
-    """One job in this process."""
+    """One job in this process; or a channel of them, which has the task of Dask that they share."""
 
     ticket: str
     topic: str
     worker: Any  # distributed.Worker ships no types; None outside of one
     key: str
+    said: int = 0
+    """Lines of output so far."""
+    _lines: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
+    _began: bool = False
+    """Whether the coordinator was told that it has begun."""
+    _told: int = 0
+    """Lines that it was told."""
+    _heard: int = 0
+    """Lines that it was told a look before: those it will have heard before the answer."""
+    _end: Callable[[], None] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, ticket: str, topic: str) -> Lease:
@@ -83,6 +100,10 @@ class Lease:
         task = self.worker.state.tasks.get(self.key)
         return task is None or task.state in _UNWANTED
 
+    def is_crowded(self) -> bool:
+        """Whether somebody else waits for a thread of this worker."""
+        return self.worker is not None and bool(self.worker.state.ready)
+
     def tell(self, kind: str, text: str = "") -> None:
         """Let the coordinator hear something; strings only, and it may be lost."""
         if self.worker is not None:
@@ -90,26 +111,104 @@ class Lease:
                 said = json.dumps([self.ticket, kind, text[-_LONGEST_TEXT:]])
                 self.worker.log_event(self.topic, said)
 
+    def say(self, line: str) -> None:
+        """Have the coordinator hear a line of output: soon, or with the answer."""
+        with self._lock:
+            self._lines.append(line[-_LONGEST_TEXT:])
+            self.said += 1
+            if self.said - self._told == _MOST_LINES:
+                self._tell_lines()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The last lines, with all that the coordinator has perhaps not heard when the job ends."""
+        with self._lock:
+            return self._since(self._heard)
+
     @contextmanager
-    def watch(self, end: Callable[[], None], end_alone: Callable[[], None]) -> Iterator[None]:
-        """While entered, `end` is called as soon as the job is over, `end_alone` when asked to."""
-        left = threading.Event()
-        _ENDS[self.ticket] = end_alone
+    def hold(self) -> Iterator[None]:
+        """While entered, the coordinator hears that the job began, and what it says.
 
-        def watch() -> None:
-            while not left.wait(_LOOK):
-                if self.is_over():
-                    end()
-                    return
-
-        thread = threading.Thread(target=watch, name="duty", daemon=True)
-        thread.start()
+        What is over before anybody looks tells all of it by its answer: a message of its own for
+        each word costs as much as the whole job of a small check.
+        """
+        _WATCHER.add(self)
         try:
             yield
         finally:
+            _WATCHER.remove(self)
+
+    @contextmanager
+    def watch(self, end: Callable[[], None], end_alone: Callable[[], None]) -> Iterator[None]:
+        """While entered, `end` is called when what is held is over, `end_alone` when asked to."""
+        _ENDS[self.ticket], self._end = end_alone, end
+        try:
+            yield
+        finally:
+            self._end = None
             _ENDS.pop(self.ticket, None)
-            left.set()
-            thread.join()
+
+    def look(self) -> None:
+        """Tell what was not told, and end what is over."""
+        if not self._began:
+            self._began = True
+            self.tell(STARTED)
+        with self._lock:
+            self._heard = self._told
+            self._tell_lines()
+        end = self._end
+        if end is not None and self.is_over():
+            self._end = None
+            end()
+
+    def _tell_lines(self) -> None:
+        for line in self._since(self._told):
+            self.tell(LINE, line)
+        self._told = self.said
+
+    def _since(self, number: int) -> tuple[str, ...]:
+        """The lines after so many, as far as they are kept."""
+        lines = tuple(self._lines)
+        return lines[max(0, len(lines) - (self.said - number)) :]
+
+
+class _Watcher:
+    """Looks after the jobs of this process, in one thread: making one takes as long as a job."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Lease] = {}
+        self._is_there = False
+        self._lock = threading.Lock()
+
+    def add(self, lease: Lease) -> None:
+        """Look after a job from now on."""
+        with self._lock:
+            self._held[lease.ticket] = lease
+            if not self._is_there:
+                self._is_there = True
+                threading.Thread(target=self._run, name="duty", daemon=True).start()
+
+    def remove(self, lease: Lease) -> None:
+        """It is over."""
+        with self._lock:
+            self._held.pop(lease.ticket, None)
+
+    def _run(self) -> None:
+        idle = 0
+        while idle < _IDLE or not self._may_leave():
+            sleep(_LOOK)
+            held = tuple(self._held.values())
+            idle = 0 if held else idle + 1
+            for lease in held:
+                lease.look()
+
+    def _may_leave(self) -> bool:
+        with self._lock:
+            self._is_there = bool(self._held)
+            return not self._is_there
+
+
+_WATCHER = _Watcher()
 
 
 _REMEMBERED = 10_000
@@ -129,6 +228,8 @@ class PendingResult:
     heard: float = field(default_factory=effects.monotonic)
     """When there was a last sign of it."""
     began: bool = False
+    lines: int = 0
+    """Lines of its output that were heard."""
 
 
 @dataclass(slots=True)
@@ -183,9 +284,15 @@ class PendingResults:
             ticket.began = True
             ticket.heard = effects.monotonic()
             if kind == LINE:
+                ticket.lines += 1
                 ticket.show(redact(text, ticket.known))
         elif late is not None:
             self._tell_late(late)
+
+    def hear_rest(self, ticket: PendingResult, lines: Sequence[str], said: int) -> None:
+        """Hear the lines that came with an answer, of `said` all in all, but those heard before."""
+        for line in lines[max(0, len(lines) - (said - ticket.lines)) :]:
+            self.hear(ticket.name, LINE, line)
 
     def _note_over(self, ticket: PendingResult) -> None:
         self._over[ticket.name] = ticket

@@ -206,6 +206,8 @@ def _start(workers: int, early: Sequence[str], folder: str, method: str, key: An
             "logging": {"distributed": "critical"},
             "temporary-directory": folder,  # else it leaves one that all users share
             "distributed.scheduler.allowed-failures": 0,
+            # Jobs are handed in by broadcasts to one: else each makes a connection, with its keys.
+            "distributed.scheduler.reuse-broadcast-comm": True,
             "distributed.worker.multiprocessing-method": method,
             **_SPARING,
             **_NO_PAGES,

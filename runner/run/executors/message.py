@@ -252,6 +252,10 @@ class Answer:
     events: tuple[str, ...] = ()
     """What the journal is to hear of the attempt: its lines (see `journal.codec`), in order."""
     logs: tuple[Log, ...] = ()
+    lines: tuple[str, ...] = ()
+    """What it printed, as far as nobody at home may have heard it before."""
+    said: int = 0
+    """How many lines that were, with all before."""
 
 
 # --- as bytes -------------------------------------------------------------------------

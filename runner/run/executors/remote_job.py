@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from runner.journal.events import Event as Happening
     from runner.run.assignment import Assignment, WorkerContext
-    from runner.run.executors.cluster import Cluster, Running
+    from runner.run.executors.channel import Running
+    from runner.run.executors.cluster import Cluster
     from runner.run.executors.lease import PendingResult, PendingResults
     from runner.run.executors.message import Ground, Part, Work
     from runner.run.executors.object_store import ObjectTransfer
@@ -101,13 +102,12 @@ TRIES = 3
 """Workers that one job may lose."""
 _LOOK = 0.1
 """Seconds between two looks whether a job is still wanted, and its worker still there."""
-_FETCH = 60.0
-"""Seconds for an answer to come over, once it is there."""
 _LAST_WORD = 12.0
 """Seconds for the answer of a task that a person ended: longer than its last look at what it has
 written, and less than `cancel` waits."""
 _LONGEST_WHY = 500
 _BUSY = "works on something else"
+_GONE = "was lost while it worked; its work runs elsewhere"
 
 
 class Cancelled(Exception):  # noqa: N818 - the word for what happened
@@ -284,7 +284,7 @@ class RemoteJob:
                     raise Cancelled
             cluster.require_there()
             if not cluster.is_alive(worker):
-                return Lost(worker, "was lost while it worked; its work runs elsewhere")
+                return Lost(worker, _GONE)
             # By what was heard here and by our own clock: those of two machines are never compared.
             if ticket.began and effects.monotonic() - ticket.heard > longest:
                 return Lost(worker, "has been silent for too long; its work runs elsewhere")
@@ -307,7 +307,9 @@ class RemoteJob:
 
     def _read(self, running: Running, ticket: PendingResult, worker: str) -> Answer | Lost:
         """The answer, if it is one to this job and of the right shape."""
-        data = running.data(_FETCH)
+        if running.is_lost:
+            return Lost(worker, _GONE)
+        data = running.data()
         if data is None:
             return Lost(worker, "gave no answer that can be opened; its work runs elsewhere")
         try:
@@ -319,6 +321,7 @@ class RemoteJob:
         if answer.trouble is not None:
             why = _clean(redact(answer.trouble.message, self._secrets))
             return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "look at it")
+        self.dispatch.tickets.hear_rest(ticket, answer.lines[:_MOST], answer.said)
         if not self.dispatch.tickets.honour(ticket.name):
             return Lost(worker, "answered twice")
         tell_events(answer, self.assignment, self.site, self._secrets)

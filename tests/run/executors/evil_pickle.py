@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from distributed.protocol.serialize import Serialized, serialize
+
 from runner.run.executors import entrypoint
 from runner.run.executors.message import read_job
 
@@ -21,7 +23,8 @@ class EvilError(Exception):
 
 def run_job(data):
     if read_job(data).work.assignment.task.id == "TASK-001":
-        return Evil()
+        # As frames that name a pickle: what sends it neither looks into them nor refuses them.
+        return Serialized(*serialize(Evil(), serializers=["pickle"]))
     raise EvilError
 
 
