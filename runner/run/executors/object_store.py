@@ -89,6 +89,12 @@ class Store:
 
     def take(self, pack: Pack) -> None:
         """Keep a pack and look whether the tree is whole with it. Raises GitError, OSError."""
+        # One at a time: many workers of one machine, which share this, are sent the same base.
+        with effects.wait_lock(self.folder / "incoming.lock"):
+            if not self.has(pack.makes):
+                self._take(pack)
+
+    def _take(self, pack: Pack) -> None:
         effects.step("git", "index-pack")
         # --strict looks at each object as fsck does (git-index-pack(1)): a tree with `.git` or `..`
         # in it never gets in, whoever sent it.

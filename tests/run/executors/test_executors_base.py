@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,8 +11,10 @@ from dataclasses import replace
 import pytest
 
 from runner import effects
+from runner.config.settings import Settings
 from runner.model.codec import ShapeError
 from runner.repo.read import Repository
+from runner.run.executors import message
 from runner.run.executors import object_store as supplies
 from runner.run.executors.message import Ground, Pack, Part
 from runner.run.executors.object_store import ObjectTransfer, Store, in_parts
@@ -128,3 +132,57 @@ def test_two_last_pieces_at_once_are_put_together_once(workplace, repository, st
         assert sorted(pool.map(store.take_part, parts)) == [False, True]
     assert store.has(tree)
     assert list((store.folder / "incoming").iterdir()) == []
+
+
+def test_of_many_workers_of_a_machine_one_takes_the_pack_in(
+    workplace, repository, store, monkeypatch
+):
+    workplace.commit({"a.txt": "a"})
+    supply = ObjectTransfer(repository)
+    tree = supply.tree_of(workplace.head)
+    pack, kept = Pack(supply.pack_for(WORKER, tree), tree), []
+    take = Store._take
+
+    def noted(self, given):
+        kept.append(given)
+        take(self, given)
+
+    monkeypatch.setattr(Store, "_take", noted)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(store.take, [pack] * 4))
+    assert store.has(tree)
+    assert len(kept) == 1
+
+
+READY = """\
+import threading
+from runner import effects, lazy_dataclass
+
+done = []
+effects.watch(lambda kind, target: done.append((kind, target)))
+import runner.run.executors.preload
+from runner.run.executors import message
+
+assert done == [], done
+assert threading.active_count() == 1, threading.enumerate()
+written = []
+write = lazy_dataclass._init
+lazy_dataclass._init = lambda kind, **said: written.append(kind) or write(kind, **said)
+job = message.read_job(bytes.fromhex(input()))
+message.as_bytes(message.Answer("", "", outcome=None))
+assert job.ground.name == "shop", job
+assert written == [], written
+"""
+
+
+def test_what_workers_are_forked_from_is_ready_and_has_touched_nothing():
+    job = message.as_bytes(message.Job("t", "topic", GROUND, "a" * 40, Settings()))
+    said = subprocess.run(
+        [sys.executable, "-c", READY],
+        input=job.hex(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
