@@ -129,6 +129,71 @@ def test_a_table_of_javascript(old, new, gone):
     assert any(gone in message for message in found) if gone else found == []
 
 
+LOOPED = """import { describe, expect, it } from "vitest";
+
+describe("calc", () => {
+  ;[
+    ["one and two", 1, 2, 3],
+    ["less and more", -1, 2, 1],
+  ].forEach(function (row) {
+    it("adds " + row[0], () => {
+      expect(add(row[1], row[2])).toBe(row[3]);
+    });
+  });
+  it("clamps low", () => {
+    expect(clamp(1, "a b")).toBe(2);
+  });
+});
+"""
+
+
+def _rewritten(text, *pairs):
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+OF_OBJECTS = _rewritten(
+    LOOPED,
+    ('["one and two", 1, 2, 3]', "{ a: 1, b: 2, sum: 3 }"),
+    ('["less and more", -1, 2, 1]', "{ sum: 1, a: -1, b: 2 }"),
+    ("add(row[1], row[2])).toBe(row[3])", "add(row.a, row.b)).toBe(row.sum)"),
+)
+IN_A_FOR = _rewritten(
+    LOOPED,
+    ("  ;[\n", "  for (const [name, x, y, sum] of [\n"),
+    ("].forEach(function (row) {", "]) {"),
+    ("row[0]", "name"),
+    ("add(row[1], row[2])).toBe(row[3])", "add(x, y)).toBe(sum)"),
+    ("    });\n  });\n", "    });\n  }\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "old", "new", "gone"),
+    [
+        (LOOPED, "", "", ""),
+        (OF_OBJECTS, "", "", ""),
+        (IN_A_FOR, "", "", ""),
+        (LOOPED, '["less and more", -1, 2, 1],', "", "calc > adds"),
+        (LOOPED, "-1, 2, 1]", "-1, 2, 2]", "calc > adds"),
+        (LOOPED, "toBe(row[3])", "toBeDefined()", "calc > adds"),
+        (LOOPED, 'it("adds "', 'it.skip("adds "', "calc > adds"),
+        (LOOPED, '    it("adds "', '    if (!row[1]) return\n    it("adds "', "calc > adds"),
+        (LOOPED, "].forEach(", "].slice(1).forEach(", "calc > adds"),
+        (LOOPED, "      expect(add", "      row = ok(row)\n      expect(add", "calc > adds"),
+        (LOOPED, "row[1], row[2]", "row[2], row[1]", "calc > adds"),
+        (OF_OBJECTS, "{ sum: 1, a: -1, b: 2 }", "{ sum: 1, a: -1, ...rest }", "calc > adds"),
+        (IN_A_FOR, "[name, x, y, sum]", "[name, y, x, sum]", "calc > adds"),
+    ],
+)
+def test_a_table_of_javascript_that_a_loop_goes_through(table, old, new, gone):
+    assert old in table
+    found = refused("test/calc.test.js", SCRIPT, table.replace(old, new, 1))
+    assert any(gone in message for message in found) if gone else found == []
+
+
 ADD = "def add(a, b):\n    return a + b\n"
 CLAMP = "def clamp(x, a, b):\n    return max(a, min(x, b))\n"
 SHOP = {"shop.py": f"{ADD}\n\n{CLAMP}"}

@@ -19,6 +19,7 @@ from runner.languages.c_like_lexer import (
     string_at,
 )
 from runner.languages.javascript import LITERALS
+from runner.languages.javascript.loops import put_in, rows_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,6 +61,7 @@ def tests_of(source: str) -> TestFile:
     found = list(_calls(source, mask))
     tests: dict[str, TestBody] = {}
     marks: list[tuple[str, int]] = []
+    rows = rows_around(source, mask, [(begin, end) for begin, end, _ in found])
     for begin, end, match in found:
         outer = [one for one in found if one[0] < begin and end <= one[1]]
         name = " > ".join(_name(source, mask, one) for one in (*outer, (begin, end, match)))
@@ -76,7 +78,10 @@ def tests_of(source: str) -> TestFile:
             cases=tuple(_cases(source, mask, begin, match)),
             helped=_is_helped(mask, match.end(), end, asserting),
         )
-        tests[name] = replace(own, spelled_out=_spell_out(source, mask, (begin, end), own))
+        said = _spell_out(source, mask, (begin, end), own)
+        if (turns := rows.get((begin, end))) and len(said) * len(turns) <= _MOST_SPELLED:
+            said = frozenset(put_in(one, row) for one in said for row in turns)
+        tests[name] = replace(own, spelled_out=said)
     return TestFile(tests, tuple(marks))
 
 
