@@ -441,6 +441,31 @@ def test_damaged_data_is_no_data_and_no_crash(yard):
     assert "could not be measured" in finding.message
 
 
+@pytest.mark.parametrize("name", ["\ud800.py", "pri\0ce.py"])
+def test_a_path_that_no_file_can_have_is_passed_over(yard, name):
+    yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
+    yard.set_up(f"{UNITTEST} test_price").run()
+    row = json.dumps(["", str(yard.tree / name), "02"])
+    (yard.data() / "lines.other.jsonl").write_text(row)
+    found = yard.weigh()
+    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert {row.path for row in found.observed} == {"price.py", "test_price.py"}
+
+
+def test_what_a_program_says_of_itself_can_be_written_down(yard):
+    yard.write("price.py", PRICE)
+    name = "T.test_odd.__qualname__ = chr(0xD800)"
+    text = (
+        f"import price\nclass T:\n    def test_odd(self):\n        pass\n{name}\nT().test_odd()\n"
+    )
+    yard.stands("a.py", text).set_up(f"{sys.executable} a.py").run()
+    with (yard.data() / "about.jsonl").open("a") as about:
+        about.write(json.dumps({"pytest": "\ud800"}) + "\n")
+    found = yard.weigh()
+    assert shown(found)["a.py", "__main__.?"] == "4"
+    assert dict(found.tools)["pytest"] == "?"
+
+
 def test_a_pipe_in_the_place_of_a_file_that_ran_is_not_waited_for(yard):
     yard.stands("rate.py", "RATE = 1\n").write("price.py", "import rate\n" + PRICE)
     yard.write("test_price.py", TEST_TOTAL).set_up(f"{UNITTEST} test_price")

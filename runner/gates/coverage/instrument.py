@@ -172,7 +172,7 @@ def is_fit(path: Path) -> bool:
     """Whether there is a plain file of bearable size."""
     try:
         seen = path.lstat()
-    except OSError:
+    except (OSError, ValueError):  # the latter where it is no path at all: a command chose it
         return False
     return stat.S_ISREG(seen.st_mode) and seen.st_size <= LARGEST
 

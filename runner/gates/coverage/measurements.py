@@ -197,10 +197,15 @@ def read_runs(folder: Path, root: str) -> Runs:
     for path, test, bits in rows:
         inside = path.removeprefix(f"{root}/")
         if inside != path and ".." not in inside.split("/"):
-            name = _PHASE.sub("", test)[:_LONGEST_NAME]
+            name = _writable(_PHASE.sub("", test)[:_LONGEST_NAME])
             of_test = found.setdefault(inside, {}).setdefault(name, set())
             of_test.update(number for number in numbers(bits) if number)  # 0: an empty file
     return found
+
+
+def _writable(text: str) -> str:
+    """Without the halves of letters, which JSON can hold and no file of UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _json_rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
@@ -254,7 +259,9 @@ def read_about(folder: Path) -> tuple[dict[str, str], ...]:
         except (ValueError, RecursionError):
             continue
         if isinstance(said, dict):
-            found.append({str(name)[:40]: str(value)[:200] for name, value in said.items()})
+            found.append(
+                {str(name)[:40]: _writable(str(value)[:200]) for name, value in said.items()}
+            )
     return tuple(found)
 
 
