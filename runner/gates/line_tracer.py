@@ -157,7 +157,7 @@ class Tracing:
         said.original_filename = said.canonical_filename = filename
         said.source_filename, said.trace, said.reason = None, False, ""
         said.file_tracer, said.has_dynamic_filename = None, False
-        with suppress(Exception):
+        with suppress(OSError, TypeError, ValueError):  # all else is the program's: a full stack
             file = _find_file(filename, frame)
             if file.startswith(self._root) and not self._is_apart(file):
                 said.canonical_filename = said.source_filename = file
@@ -196,13 +196,13 @@ class Tracing:
 
     def _write(self) -> None:
         """Append what is kept to this process's own file, opened anew: a program closes files."""
-        text, self._lines, self._size = "".join(self._lines), [], 0
+        lines, self._lines, self._size = self._lines, [], 0  # first: other threads add to them
         name = "lines.%d.%d.jsonl" % (os.getpid(), self._written // _LARGEST)
-        self._written += len(text)
+        self._written += sum(map(len, lines))
         path = os.path.join(self._out, name)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(descriptor, text.encode())
+            os.write(descriptor, "".join(lines).encode())
         finally:
             os.close(descriptor)
 
@@ -226,8 +226,8 @@ class Tracing:
 
     def after_fork(self) -> None:
         """Be the child: what the parent did or does is not done here."""
-        self.ended = self.saving = False
-        self.asked_to_end = 0
+        self.ended, self.saving, self._lines = False, False, []
+        self.asked_to_end = self._size = self._written = 0
         self._lock = threading.Lock()  # another thread of the parent may have held it
 
 
@@ -286,7 +286,7 @@ def _name_function(frame: FrameType, name: str) -> str | None:
         if method is not None:
             function = getattr(method, "__func__", None)
             if function is None:
-                return "%s.%s.%s" % (type(held).__module__, type(held).__name__, name)
+                return "%s.%s.%s" % (held.__class__.__module__, held.__class__.__name__, name)
             return "%s.%s" % (function.__module__, function.__qualname__)
     function = frame.f_globals.get(name)
     if function is not None:
@@ -376,20 +376,21 @@ def save_before_the_end(measuring: Any, end: Callable[[], None]) -> None:
         measuring.save()
         run_in(path, argv, env)
 
-    def on_end(number: int, _frame: object) -> None:
+    def on_end(number: int, frame: Any) -> None:
         if measuring.saving:
             measuring.asked_to_end = number
         else:
             end()
-            end_by(number)
+            earlier(number, frame) if callable(earlier) else end_by(number)
 
     os._exit = _exit  # type: ignore[assignment]  # it never returns either
     os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=measuring.after_fork)
-    # Handlers are set in the main thread alone (signal), and one of the program's own stays.
+    # Handlers are set in the main thread alone (signal); the program's own stays, ours comes after.
     in_main = threading.current_thread() is threading.main_thread()
-    if in_main and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+    earlier = signal.getsignal(signal.SIGTERM)
+    if in_main and (earlier == signal.SIG_DFL or getattr(earlier, "__globals__", 0) is globals()):
         signal.signal(signal.SIGTERM, on_end)
 
 

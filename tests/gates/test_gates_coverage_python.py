@@ -264,6 +264,16 @@ def test_plain():
     outside()
 
 test_plain()
+
+class Posing:
+    __class__ = property(lambda self: Base)
+
+def test_posed(self):
+    outside()
+
+posing = Posing()
+posing.test_posed = functools.partial(test_posed, posing)
+posing.test_posed()
 """
 BEFORE = "import sys, unittest; "
 RUN = "unittest.main(module=None, argv=[sys.argv[0], *sys.argv[1:]])"
@@ -346,6 +356,58 @@ def test_a_program_that_starts_coverage_itself_still_gives_all_lines(yard, start
     found = yard.proved(f"{UNITTEST} test_price", coverage=100)
     assert found.findings == ()
     assert found.coverage.percent == 100
+
+
+def test_a_program_that_starts_coverage_and_is_terminated_still_gives_all_lines(yard):
+    yard.write("price.py", PRICE)
+    lines = ("import coverage, os, signal", "coverage.Coverage(data_file=None).start()")
+    end = "import price\nprice.total([1])\nos.kill(os.getpid(), signal.SIGTERM)\n"
+    yard.stands("a.py", "\n".join((*lines, end)))
+    found = yard.proved(f"{sys.executable} a.py || test $? = 143")
+    assert found.coverage == (75.0, 4, 70, 75.0)
+
+
+FORKS = """\
+import os
+
+def test_before():
+    return 1
+
+test_before()
+for _ in range(3):
+    if os.fork() == 0:
+        import price
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_a_fork_does_not_tell_again_what_its_parent_tells(yard):
+    yard.write("price.py", PRICE).stands("a.py", FORKS)
+    found = yard.proved(f"{sys.executable} a.py")
+    assert shown(found)["price.py", ""] == "1"
+    assert shown(found)["a.py", "__main__.test_before"] == "4"
+    texts = [file.read_text() for file in yard.data().glob("lines.*")]
+    assert len(texts) == 4
+    assert "".join(texts).count("__main__.test_before") == 1
+
+
+DEEP = """\
+LATE = compile("late = 1", "late.py", "exec")
+
+def deep():
+    try:
+        deep()
+    except RecursionError:
+        exec(LATE, {})
+
+deep()
+"""
+
+
+def test_a_file_that_is_first_seen_where_there_is_no_room_is_measured_later(yard):
+    yard.write("late.py", "late = 1\n").stands("a.py", DEEP)
+    assert shown(yard.proved(f"{sys.executable} a.py"))["late.py", ""] == "1"
 
 
 def test_a_file_of_the_program_may_be_called_coverage(yard):
