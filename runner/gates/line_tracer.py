@@ -101,6 +101,7 @@ class Tracing:
         self._root = os.environ["RUNNER_COVER_ROOT"].split(os.pathsep)[0] + os.sep
         self._apart = [one.rstrip("*") for one in os.environ["RUNNER_COVER_OMIT"].split(os.pathsep)]
         self._out = os.environ["RUNNER_COVER_OUT"]
+        self._files = os.open, os.write, os.close  # tests put others into every module (pyfakefs)
         self._known: dict[str, Any] = {}
         self._ran: dict[str, set[int]] = {}
         self._test = ""
@@ -197,14 +198,14 @@ class Tracing:
     def _write(self) -> None:
         """Append what is kept to this process's own file, opened anew: a program closes files."""
         lines, self._lines, self._size = self._lines, [], 0  # first: other threads add to them
-        name = "lines.%d.%d.jsonl" % (os.getpid(), self._written // _LARGEST)
+        path = "%s/lines.%d.%d.jsonl" % (self._out, os.getpid(), self._written // _LARGEST)
         self._written += sum(map(len, lines))
-        path = os.path.join(self._out, name)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        open_file, write, close = self._files
+        descriptor = open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(descriptor, "".join(lines).encode())
+            write(descriptor, "".join(lines).encode())
         finally:
-            os.close(descriptor)
+            close(descriptor)
 
     def save(self) -> None:
         """Write down what ran so far; a signal waits until that is done."""
@@ -219,10 +220,9 @@ class Tracing:
 
     def end(self) -> None:
         """Write down what ran, once."""
-        if self.ended:
-            return
-        self.ended = True
-        self.save()
+        if not self.ended:
+            self.ended = True
+            self.save()
 
     def after_fork(self) -> None:
         """Be the child: what the parent did or does is not done here."""

@@ -392,6 +392,23 @@ def test_a_fork_does_not_tell_again_what_its_parent_tells(yard):
     assert "".join(texts).count("__main__.test_before") == 1
 
 
+FAKED = """\
+import os, sys, types
+import price
+
+faked = types.ModuleType("os")
+faked.__dict__.update(os.__dict__, open=None, write=None, close=None)
+sys.modules["_runner_tracer"].os = faked
+price.total([1])
+"""
+
+
+def test_a_faked_file_system_takes_no_lines(yard):
+    """As pyfakefs does: it puts its own `os` into every module that is loaded."""
+    yard.write("price.py", PRICE).stands("a.py", FAKED)
+    assert yard.proved(f"{sys.executable} a.py").coverage == (75.0, 4, 70, 75.0)
+
+
 DEEP = """\
 LATE = compile("late = 1", "late.py", "exec")
 
