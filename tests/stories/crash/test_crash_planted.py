@@ -72,10 +72,11 @@ def the_plan_is_written_in_place():
     def write_file(path, content, **words):
         if path.name != "TASK-GRAPH.md":
             return real(path, content, **words)
+        whole = content if isinstance(content, bytes | bytearray) else b"".join(content)
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC)
-        half = len(content) // 2
-        effects.append(descriptor, content[:half], path)
-        effects.append(descriptor, content[half:], path)
+        half = len(whole) // 2
+        effects.append(descriptor, whole[:half], path)
+        effects.append(descriptor, whole[half:], path)
         os.close(descriptor)
         return True
 
