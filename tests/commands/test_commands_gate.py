@@ -532,10 +532,10 @@ def test_a_test_that_fails_without_the_others_is_no_break(ground):
 
 
 def test_a_test_that_passes_alone_only_under_a_maps_instruments_is_no_break(ground, tmp_path):
-    """As one does that asks what else is loaded, where the tool that counts lines loads it."""
+    """As one does that asks whether it is traced, or ran behind another."""
     asks = "import os, sys\nfrom shop.cart import total\n\n\ndef test_cart():\n"
     asks += "    assert total([1]) == 10\n"
-    asks += "    assert {'PYTEST_LAST', 'multiprocessing'} & {*os.environ, *sys.modules}\n"
+    asks += "    assert 'PYTEST_LAST' in os.environ or sys.gettrace()\n"
     first = "import os, shop.other\n\n\ndef test_first():\n    os.environ['PYTEST_LAST'] = '1'\n"
     a_shop(ground, {**FILES, "tests/test_a.py": first, "tests/test_cart.py": asks})
     file = tmp_path / "map.json"

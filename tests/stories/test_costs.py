@@ -86,8 +86,9 @@ def test_a_check_costs_one_fsync_of_the_journal_and_no_git(workplace):
 
 def test_instruments_are_laid_out_once_a_run_and_looked_at_afterwards(workplace):
     cost = cost_of_one(workplace, before="python3 -c pass && ")
-    # Where a change time does not tell of every write, as on a tmpfs, each is read each time.
-    assert cost["hook"] <= (0 if tells_changes(workplace.home) else 16)
+    # Where a change time does not tell of every write, as on a tmpfs, each is read each time; of
+    # what is laid out for Python the byte code, too.
+    assert cost["hook"] <= (0 if tells_changes(workplace.home) else 34)
     assert cost["git"] == 0
 
 
