@@ -128,7 +128,7 @@ class Bytes:
         for entry in found:
             blob = entry.new_sha if entry.new_mode else _GONE
             self._proven.setdefault(entry.path, []).append((known.commit, blob))
-        return tuple(entry.path for entry in found if _may_write(task, entry.path))
+        return tuple(entry.path for entry in found if _is_its_own(task, entry.path))
 
     def is_proven(self, path: str, blob: str) -> bool:
         """Whether the last landing that wrote a file left these bytes.
@@ -157,10 +157,13 @@ def _may_write(task: PlannedTask, path: str) -> bool:
 def _is_its_own(task: PlannedTask, path: str) -> bool:
     """Whether a file that a task landed is still its work.
 
-    What it may write no more is not: an older plan's task of that id may have left it. Nor is a
-    path outside of the plan's folder, but that is told: then the folder was moved.
+    What it may write no more is not: an older plan's task of that id may have left it. Of a path
+    outside of the plan's folder an end of it says so: then the folder may have been moved.
     """
-    return path.startswith("../") or _may_write(task, path)
+    if not path.startswith("../"):
+        return _may_write(task, path)
+    parts = path.split("/")
+    return any(_may_write(task, "/".join(parts[at:])) for at in range(1, len(parts)))
 
 
 def find_unverified(
