@@ -12,6 +12,8 @@ from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
 from runner.gates.reporters import expects, not_taken, with_reports
 from runner.gates.result_parsers import (
+    CLOSING,
+    count_told_failures,
     output_of,
     parse_results,
     ran_no_test,
@@ -47,8 +49,6 @@ _MOST_SAID = 64 << 10
 """Characters of a test's message in which its line is looked for."""
 _SIGNALLED = 128
 _NOT_STARTED = 126
-_CLOSING = 3
-"""Lines of a closing summary."""
 EXPECTED = "failures are expected"
 """What is said of a test contract that must fail."""
 _NAME_TESTS = "have it name tests that are there, and begin them whatever comes before"
@@ -330,7 +330,7 @@ def evaluate_run(
     elif not counts and proof.verdict is Verdict.PASS and only_looks(check, bench.after):
         proof = replace(proof, by=ProvenBy.STATIC)
     untold = bool(ran.passed and ran.tail) and not (told or failed)
-    text = _count_failed(dict(_read(ran))) if untold else 0
+    text = (_count_failed(dict(_read(ran))) or count_told_failures(ran.tail)) if untold else 0
     return CheckRun(
         *(check, ran, proof, written, done, bench, told.flaky, text, told.unnamed),
         told=told,
@@ -370,7 +370,7 @@ def _count_closing_failures(check: Check, ran: Ran) -> int:
     """Failures in the last lines, of a test program that makes no report and ends the line."""
     if check.kind != "test" or not (ran.tail and ends_with_test_tool(check.command)):
         return 0
-    last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-_CLOSING:]
+    last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-CLOSING:]
     return _count_failed(dict(read_counts(without_colours("\n".join(last)))))
 
 

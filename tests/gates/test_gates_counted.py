@@ -10,6 +10,7 @@ from gates_trees import a_check, put
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
 from runner.gates.coverage_gate import weigh_proofs
+from runner.gates.result_parsers import count_told_failures
 from runner.model import Proof, Severity, Verdict, digest_of
 from runner.model.grades import grade_of
 
@@ -319,6 +320,37 @@ def test_text_that_looks_like_a_failure_is_only_told(tmp_path):
     (told,) = proved(tmp_path, "python3 prints.py").notes()
     assert told.severity is Severity.WARNING
     assert told.message == "its output tells of a test that failed; it ended with exit code 0"
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        ("3 passed, 1 failed", 1),
+        ("1 failed, 3 passed in 2 ms\n", 1),
+        ("Results\nPassed: 3\nFailed: 2\n", 2),
+        ("Tests: 4, Failures: 1, Errors: 0", 1),
+        ("ran 4 checks\n2 checks failed\nsee above", 2),
+        ("ok add\nFAIL: sub\nFAILED", 2),
+        ("\x1b[31m2 tests failed\x1b[0m", 2),
+        ("ok 1 - add\nnot ok 2 - sub", 1),
+        ("3 passed, 0 failed", 0),
+        ("Failures: 0\nErrors: 0", 0),
+        ("1 failed\nagain\nagain\nall good", 0),
+        ("it failed over to 2 hosts", 0),
+        ("Failing softly is tested\nok", 0),
+        ("999999999999999999999999 failed", 0),
+        ("", 0),
+    ],
+)
+def test_what_a_script_of_its_own_counts_is_read_from_its_last_lines(said, count):
+    assert count_told_failures(said) == count
+
+
+def test_a_count_of_failures_in_nobodys_format_is_told(tmp_path):
+    trial = proved(tmp_path, """python3 -c 'print("3 passed, 1 failed")'""")
+    assert trial.passed
+    assert [finding.severity for finding in trial.notes()] == [Severity.WARNING]
+    assert not proved(tmp_path, """python3 -c 'print("3 passed, 0 failed")'""").notes()
 
 
 def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path):
