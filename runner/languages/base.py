@@ -280,6 +280,8 @@ class Language:
     """None: its lines are not weighed, and nothing is said of them."""
     compiler: Compiler | None = None
     """None: files are parsed one by one, as far as there is a parser for them."""
+    syntax: tuple[str, ...] = ()
+    """A command that parses a file from its standard input; empty where compiling needs more."""
     markers: tuple[Marker, ...] = ()
     """Marks that ask a tool to look away."""
     environment: str = ""

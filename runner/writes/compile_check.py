@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.languages.registry import is_written_in, row_of
+from runner.languages.registry import code_row, is_written_in, row_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -47,6 +47,7 @@ _SHEBANG = regex(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)
 _COMMENTED_JSON = regex(r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/")
 # Files that are there to be wrong: what they hold is the tests' business.
 _SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
+_PARSER_SAYS = regex(r"<[^>]*>:(\d{1,9}):(\d{1,9}): (.*)")
 _BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
 _SECONDS_PER_MEGABYTE = 1
 
@@ -65,6 +66,8 @@ def compile_file(
     if change.content is not None and is_script(change.path, change.content):
         return None if run_command is None else _check_script(change, run_command)
     language = language_of(change.path, change.content or b"")
+    if change.content is not None and (parser := _parser_of(change.path)):
+        return None if run_command is None else _check_syntax(parser, change, run_command)
     if change.content is None or not language or _is_template(change):
         return None
     if language == "shell":
@@ -165,6 +168,24 @@ def _check_script(change: Change, run_command: RunCommand) -> Finding | None:
         case str():
             return make_missing_tool(found.removeprefix("tool:"), (change.path,))
     return found
+
+
+def _parser_of(path: str) -> tuple[str, ...]:
+    row = code_row(path)
+    return row.language.syntax if row is not None else ()
+
+
+def _check_syntax(
+    parser: tuple[str, ...], change: Change, run_command: RunCommand
+) -> Finding | None:
+    """What a parser says of one file, in a project or in none."""
+    ran = run_command(parser, stdin=change.content or b"")
+    found = _PARSER_SAYS.search(ran.tail)
+    if ran.passed:
+        return None
+    if found is None:  # where a project compiles it, that says what is missing
+        return _make_unseen(change.path, f"no {parser[0]} here that parses it")
+    return _finding(change.path, Mistake(found[3], int(found[1]), int(found[2])))
 
 
 def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> Finding | None:

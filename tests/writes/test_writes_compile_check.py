@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import time
 from contextlib import contextmanager, nullcontext
@@ -73,6 +74,27 @@ BAD = {
     "a.sh": (b"echo\nif true; then\n", None, 3, 0),
     "script": (b"#!/usr/bin/env bash\n)\n", "syntax error near unexpected token `)'", 2, 0),
 }
+
+
+@pytest.mark.skipif(shutil.which("gofmt") is None, reason="gofmt is not installed")
+@pytest.mark.parametrize("path", ["a.go", "A.GO", "cmd/a_test.go", "testdata/a.go"])
+def test_a_file_of_go_is_parsed_where_no_module_is(path, run_command):
+    good = a_change(path, b"package a\n\nfunc F[T any](x T) T { return x }\n")
+    assert compile_file(good, run_command) is None
+    told = compile_file(a_change(path, b"package a\n\nfunc f( {\n" * 200), run_command)
+    assert (told.line, told.column, told.path) == (3, 9, path)
+    assert "expected" in told.message
+    assert told.refuses == (not path.startswith("testdata/"))
+
+
+def test_a_file_of_go_without_its_parser_is_said_to_be_not_compiled():
+    class Missing:
+        exit, ended, passed, tail = 127, "could-not-start", False, "gofmt: not found"
+
+    told = compile_file(a_change("a.go", b"package ("), lambda *_, **__: Missing)
+    assert told.severity is Severity.NOTE
+    assert told.message == "not compiled: no gofmt here that parses it"
+    assert compile_file(a_change("a.go", b"package ("), None) is None
 
 
 @pytest.mark.parametrize("path", BAD)

@@ -47,6 +47,7 @@ LANGUAGE = Language(
     ),
     # -o /dev/null: a single main package would leave its program in the tree.
     compiler=Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
+    syntax=("gofmt", "-l"),
     markers=(
         Marker("nolint", r"//_nolint\b", LINTER),
         Marker("skip", r"\bt\.Skip(?:f|Now)?\(", SKIP),
