@@ -496,3 +496,23 @@ def test_a_contract_of_new_files_alone_compares_nothing(tmp_path):
     after = {**BASE, "shop.py": CODE + "\n\nX = 1\n", "conftest.py": "", "test_more.py": TESTS}
     found, visits = asked(tmp_path, BASE, after, f"{PYTEST} test_more.py")
     assert (found, visits) == ([], [])
+
+
+NEW = TESTS.replace(
+    "    assert shop.tax(1) == 2",
+    "    assert shop.tax(1) == 2\n\n\ndef test_half():\n    assert shop.half(4) == 2",
+)
+HALF = CODE + "\n\ndef half(n):\n    return n // 2\n"
+
+
+@pytest.mark.parametrize("named", ["test_shop.py::test_half", "test_shop.py -k half"])
+def test_a_contract_that_names_a_brand_new_test_had_nothing_to_be_run_as_it_was(tmp_path, named):
+    after = {"shop.py": HALF, "test_shop.py": NEW}
+    assert asked(tmp_path, BASE, after, f"{PYTEST} {named}")[0] == []
+
+
+def test_a_contract_that_names_a_new_test_beside_a_known_one_is_still_told(tmp_path):
+    after = {"shop.py": HALF, "test_shop.py": NEW}
+    both = f"{PYTEST} test_shop.py::test_price test_shop.py::test_half"
+    found, _ = asked(tmp_path, BASE, after, both)
+    assert found == [("warning", "`TC-001` could not be run as it was")]

@@ -15,6 +15,7 @@ from runner.gates.base_tests.compare import (
     Lost,
     Ran,
     find_lost_tests,
+    key_of,
     new_tests,
     ran_of,
 )
@@ -22,7 +23,7 @@ from runner.gates.base_tests.test_support import as_before, loosen, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
 from runner.gates.integrity.compare_tests import ASKED
-from runner.gates.meant_tests import Meaning
+from runner.gates.meant_tests import Meaning, last_of
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
 from runner.lazy_dataclass import dataclass
@@ -141,8 +142,13 @@ class Asking:
         before = old if certain else self._before(line)
         if before is not None:
             yield from self._compare(line, before, old, now)
-        elif self.support.touches and now.passed:
+        elif self.support.touches and now.passed and not self._all_new(now):
             yield Lost(line.id, Fate.UNRUN)  # it fails on the base, and names no test there
+
+    def _all_new(self, now: BaseResult) -> bool:
+        """Whether every test of a run is one that the change adds: there is none as it was."""
+        names = {last_of(key_of(test)) for test, _, _ in now.tests or ()}
+        return bool(names) and names <= self.meaning.new.keys() - self.meaning.old.keys()
 
     def _known_before(self, command: str) -> str:
         """A command without the test files that the change adds; empty where none is left.
