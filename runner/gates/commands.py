@@ -20,6 +20,7 @@ from runner.model.grades import is_document
 from runner.model.work import UNREAD
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
+from runner.plan.shell.lenient_options import without_bypass
 from runner.plan.shell.programs import program_of
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
@@ -234,7 +235,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     A task that changes what the gate runs must pass it as it was, too.
     """
     if bypass := bypass_of(check.command):
-        return make_refused_proof(check, f"skips checks (`{bypass}`)", f"take `{bypass}` out of it")
+        return make_refused_proof(check, f"skips checks (`{bypass}`)", without_bypass(bypass, "it"))
     if why := _why_not(check, bench):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}write several gates")

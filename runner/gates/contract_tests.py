@@ -14,6 +14,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.plan.shell.exit_status import bypass_of
+from runner.plan.shell.lenient_options import without_bypass
 from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
 
@@ -65,7 +66,7 @@ def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Pr
     where that was before.
     """
     if not check.task and (word := bypass_of(check.command)):
-        return make_refused_proof(check, f"skips checks (`{word}`)", f"take `{word}` out of it")
+        return make_refused_proof(check, f"skips checks (`{word}`)", without_bypass(word, "it"))
     early = _too_early(check, bench)
     first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench), ended)
     proved = _make_proved(first, bench)

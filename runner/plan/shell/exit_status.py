@@ -20,6 +20,7 @@ from runner.plan.shell.lenient_options import (
     is_bypass,
     lenient_option,
     may_be_idle,
+    without_bypass,
 )
 from runner.plan.shell.programs import (
     SHELLS,
@@ -95,7 +96,7 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     if contract.fails:  # its failure is looked for, whatever the line makes of it
         return None
     if word := bypass_of(line):
-        return NoProof(word, f"skips checks: `{word}`", f"take `{word}` out of the command")
+        return NoProof(word, f"skips checks: `{word}`", without_bypass(word))
     if word := _only_tells(line):
         return NoProof(word, f"runs no test: `{word}`", f"take `{word}` out of the command")
     found = swallow_of(line)

@@ -296,6 +296,8 @@ def _past(words: list[str]) -> list[str] | None:
     name, rest = _name(words[0]), words[1:]
     if name == "env" and (split := _split_string(rest)):
         return split
+    if name == "find":
+        return _passed_on_by_find(rest)
     if name in _STANDS_BEFORE:
         rest = _without_options(rest, _STANDS_BEFORE[name])
         if name in _TAKES_ONE_MORE:
@@ -312,6 +314,22 @@ def _past(words: list[str]) -> list[str] | None:
         return _words_under_coverage(rest[1:])
     if _PYTHON.match(name) and rest[:3] == ["-m", "coverage", "run"]:
         return _words_under_coverage(rest[3:])
+    return None
+
+
+def _passed_on_by_find(words: list[str]) -> list[str] | None:
+    """What `-exec … {} +` runs, whose failure find tells as its own; not so that of `-exec … ;`.
+
+    Both are so by POSIX.1-2017, find, and tried with GNU find.
+    """
+    begun = -1
+    for at, word in enumerate(words):
+        if begun < 0 and word in ("-exec", "-execdir"):
+            begun = at + 1
+        elif begun >= 0 and word == ";":
+            begun = -1
+        elif begun >= 0 and word == "+" and words[at - 1] == "{}":
+            return words[begun:at]
     return None
 
 

@@ -314,6 +314,7 @@ LENIENT = (
     "make -ki test",
     "find . -name 'test_*.py' -exec pytest {} \\;",
     "find tests -execdir python -m pytest {} ';'",
+    "find . -name a -exec sh -c 'cd sub && pytest \"$1\"' _ {} \\;",
     "script -qc 'pytest -q' /dev/null",
     "mvn -fn test",
     "./mvnw --fail-never verify",
@@ -360,6 +361,8 @@ STRICT = (
     "task test",
     "find tests -name 'test_*.py' -exec pytest {} +",
     "find . -name '*.pyc' -exec rm {} \\; && pytest -q",
+    "find . -name a -exec sh -c 'pytest \"$@\"' _ {} +",
+    "find . -name a -exec sh -c 'pytest $1 || touch failed' _ {} \\; && test ! -e failed",
     "script -qec 'pytest -q' /dev/null",
     "mvn -fae test",
     "gradle test --continue",
@@ -428,6 +431,8 @@ def test_a_line_that_runs_its_tests_as_well_is_let_be(line):
 REAL = (
     ("find . -name a -exec pytest {} \\;", "find"),
     ("find . -name a -exec pytest {} +", "find"),
+    ("find . -name a -exec sh -c 'pytest \"$1\"' _ {} \\;", "find"),
+    ("find . -name a -exec sh -c 'pytest \"$@\"' _ {} +", "find"),
     ("script -qc 'pytest -q' /dev/null", "script"),
     ("script -qec 'pytest -q' /dev/null", "script"),
     ("ls | xargs -P2 -n1 pytest", "xargs"),
@@ -440,6 +445,16 @@ def test_what_is_said_of_a_tool_is_what_it_does(line, tool, failing, tmp_path):
         pytest.skip(f"needs {tool}")
     (tmp_path / "a").write_text("")
     assert (failing(line) == 0) is bool(bypass_of(line))
+
+
+def test_the_failure_that_a_script_of_find_swallows_is_seen_in_the_form_that_tells_failures():
+    line = "find . -name a -exec sh -c 'pytest \"$@\" || true' _ {} +"
+    assert no_proof(line).message == 'cannot fail: `|| true` swallows the exit of `pytest "$@"`'
+
+
+def test_the_hint_of_find_names_the_form_that_tells_failures():
+    hint = "end it with `{} +` in place of `;`: find then fails where a test does"
+    assert no_proof("find . -name 'test_*.py' -exec pytest {} \\;").hint == hint
 
 
 LONG = ("-exec a " * 8_000, "-exec pytest ';' " * 3_000, "-n " * 20_000, "'npm test' " * 5_000)
