@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
 from runner.model import Phase, TaskPlan
+from runner.text.display import code_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -123,14 +124,6 @@ def files_of(plan: TaskPlan) -> tuple[str, ...]:
 def one_line(text: str) -> str:
     """A text with all its blanks as single ones."""
     return " ".join(text.split())
-
-
-def code_span(text: str) -> str:
-    """A CommonMark code span (section 6.1), also around backticks."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if longest else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 # --- details --------------------------------------------------------------------------

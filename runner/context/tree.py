@@ -23,7 +23,7 @@ from runner.lazy_pattern import regex
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.secrets.redact import redact
-from runner.text.display import display
+from runner.text.display import code_span, display
 from runner.writes.paths import check_path
 from runner.writes.safe_io import read_beneath
 
@@ -148,12 +148,7 @@ def fence(text: str, language: str = "text") -> str:
 
 def code(text: str) -> str:
     """A code span (CommonMark 6.1) of one line, also around backticks."""
-    shown = display(text)
-    # A span ends at the first run of just as many backticks, whatever stands before them.
-    longest = max(map(len, re.findall("`+", shown)), default=0)
-    ticks = "`" * (longest + 1)
-    pad = " " if longest else ""
-    return f"{ticks}{pad}{shown}{pad}{ticks}"
+    return code_span(display(text))
 
 
 # --- the tree -------------------------------------------------------------------------

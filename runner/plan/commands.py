@@ -19,7 +19,7 @@ source test then time times trap true type ulimit umask unset until wait while {
 _BUILTINS = frozenset(_SHELL.split())
 _SWALLOWED = regex(
     r"\|\|\s*(?:(?:/usr)?/bin/true|true|:|exit\s+0|echo\b[^|&;]{0,300})(?=\s{0,9}(?:[;)&\"']|$))"
-    r"|[;\n&]\s*(?:true|:|exit\s+0)(?=\s*(?:[;)\"'\n]|$))"
+    r"|(?:[;\n]|(?<!&)&)\s*(?:true|:|exit\s+0)(?=\s*(?:[;)\"'\n]|$))"
     r"|(?<![|>])\|\s*(?:tee|cat|head|tail|less|more)\b[^|;&]{0,300}(?=$|\s{0,9}[;)\n])"
     r"|(?<![&>])&(?=\s*$)"
     r"|(?:^|[;&\s])set\s+\+e\b"

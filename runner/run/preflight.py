@@ -15,6 +15,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Finding, Reason
 from runner.plan.commands import executables
 from runner.plan.globs import is_glob
+from runner.plan.inline import spans
 from runner.plan.shell.exit_status import no_proof_in
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.process.tools import which
@@ -115,7 +116,9 @@ def no_proof(task: Task) -> str:
     """Why its test contracts would prove nothing: one cannot fail, or skips checks; else empty."""
     for contract in task.test_contracts:
         if why := no_proof_in(contract):
-            return f"{contract.id} {why.message}; {why.hint}".replace("`", '"')
+            # In quotes: entities of a note in the plan would show within a code span.
+            told = spans(f"{contract.id} {why.message}; {why.hint}")
+            return "".join(f'"{one.text}"' if one.code else one.text for one in told)
     return ""
 
 

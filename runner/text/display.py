@@ -46,6 +46,7 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _MARKUP = regex(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\])[(\[:]")
 """What begins a tag or autolink, an image, and the target of a link (CommonMark 0.31, 6.3-6.6)."""
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "(": "&#40;", ":": "&#58;"}
+_TICKS = regex("`+")
 _EMOJI_PRESENTATION = "\ufe0f"
 _LAST_BYTE = 0xFF
 _LAST_BMP = 0xFFFF
@@ -71,6 +72,15 @@ def display_markdown(text: str) -> str:
     """
     # As entities: a backslash would be one of two behind a stranger's own.
     return _MARKUP.sub(lambda found: _ENTITIES[found[0]], display(text))
+
+
+def code_span(text: str) -> str:
+    """A CommonMark code span (section 6.1), also around backticks."""
+    # A span ends at the first run of just as many backticks, whatever stands before them.
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
 
 
 def escape_annotation(text: str) -> str:

@@ -18,6 +18,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, LiteralPath, Severity
 from runner.secrets.allowlist import FILE_NAME as ALLOW_LIST
+from runner.text.display import code_span
 from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def scope_line(path: str, outputs: tuple[str, ...]) -> str:
     """The line of the plan that would allow one more path."""
     kept = () if outputs == ("any",) else outputs
     listed = ("any",) if outputs == ("any",) and not is_control(path) else (*kept, path)
-    return "- Output files: " + ", ".join(_code_span(output) for output in listed)
+    return "- Output files: " + ", ".join(code_span(output) for output in listed)
 
 
 # --- details --------------------------------------------------------------------------
@@ -200,14 +201,6 @@ def _matches_glob(path: str, globs: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=256)
 def _rules(globs: tuple[str, ...]) -> Callable[[str], bool]:
     return ignore_rules(globs)
-
-
-def _code_span(text: str) -> str:
-    """A CommonMark code span (section 6.1), also around backticks."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if longest else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _runner_table(content: bytes | None) -> object:

@@ -43,6 +43,7 @@ def test_what_swallows_a_failure_is_found(command, part):
     [
         "pytest -q",
         "ruff check . && mypy .",
+        "make check && true",
         "pytest || exit 1",
         "set -o pipefail; pytest | tee log",
         "git ls-files | xargs ruff check",

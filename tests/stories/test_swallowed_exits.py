@@ -81,3 +81,11 @@ def test_an_example_of_doctest_that_fails_beats_an_exit_of_0(workplace):
         "TASK-004": "DONE",
     }
     assert "DONE, proven by tests" in workplace.runner("evidence", "TASK-002").out
+
+
+def test_the_note_of_a_substituted_test_names_what_was_written(workplace):
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["echo $(python3 -m unittest)"]))
+    workplace.edit_plan("`echo $(python3 -m unittest)`", "`` echo `python3 -m unittest` ``")
+    assert workplace.run().code == 3
+    said = 'cannot fail: "echo `python3 -m unittest`" swallows the exit of "python3 -m unittest"'
+    assert said in workplace.status_line("TASK-001")

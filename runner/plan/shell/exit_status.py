@@ -35,6 +35,7 @@ from runner.plan.shell.programs import (
 )
 from runner.plan.shell.shell_nodes import AndOr, Pipeline, Script, Simple, pipelines, simples
 from runner.plan.shell.syntax import ShellSyntaxError, parse
+from runner.text.display import code_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,10 +103,11 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     found = swallow_of(line)
     if found is None:
         return None
-    message = f"cannot fail: `{found.by}` swallows the exit of `{found.program}`"
+    by, program = code_span(found.by), code_span(found.program)
+    message = f"cannot fail: {by} swallows the exit of {program}"
     if found.by.startswith("&>"):
-        message = f"cannot fail where /bin/sh is no bash: `&` starts `{found.program}` and goes on"
-    return NoProof(found.by, message, f"write it as `{found.right}`")
+        message = f"cannot fail where /bin/sh is no bash: `&` starts {program} and goes on"
+    return NoProof(found.by, message, f"write it as {code_span(found.right)}")
 
 
 @lru_cache(maxsize=512)
@@ -340,9 +342,15 @@ def _piped(script: Script) -> frozenset[int]:
 
 
 def _by(command: Simple, tree: _Tree) -> str:
-    """What stands behind a command, up to the next one; else what stands around it."""
+    """What stands behind a command, up to the next one; else what stands around it.
+
+    Of one that is substituted (`echo $(pytest)`) it is the command that it stands in.
+    """
     if (found := swallows_failure(tree.text)) and not found.startswith("--"):
         return found
+    for outer in simples(tree.script):
+        if any(one is command for inner in outer.substituted for one in simples(inner)):
+            return outer.text.strip()[:_LONGEST]
     rest = tree.text[command.end :].strip()
     if not rest:
         return (tree.text[: command.start].strip() or tree.text)[:_LONGEST]

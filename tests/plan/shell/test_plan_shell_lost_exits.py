@@ -452,6 +452,19 @@ def test_the_failure_that_a_script_of_find_swallows_is_seen_in_the_form_that_tel
     assert no_proof(line).message == 'cannot fail: `|| true` swallows the exit of `pytest "$@"`'
 
 
+@pytest.mark.parametrize(
+    ("line", "by"),
+    [
+        ("echo `pytest -q`", "`` echo `pytest -q` ``"),
+        ("echo $(pytest -q) done", "`echo $(pytest -q) done`"),
+        ('x="`pytest -q`"; echo done', '`` x="`pytest -q`" ``'),
+        ("pytest -q || echo `date`", "`` || echo `date` ``"),
+    ],
+)
+def test_what_swallows_is_named_as_it_stands_around_backticks_too(line, by):
+    assert no_proof(line).message == f"cannot fail: {by} swallows the exit of `pytest -q`"
+
+
 def test_the_hint_of_find_names_the_form_that_tells_failures():
     hint = "end it with `{} +` in place of `;`: find then fails where a test does"
     assert no_proof("find . -name 'test_*.py' -exec pytest {} \\;").hint == hint
