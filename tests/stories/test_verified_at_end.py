@@ -33,6 +33,32 @@ def test_what_fails_only_together_makes_its_owner_stale_and_names_the_last_landi
     assert workplace.dirt == []
 
 
+def test_what_a_person_committed_since_its_proof_is_named_beside_what_landed(workplace):
+    workplace.plan(*two("test ! -f mine.txt"))
+    assert workplace.run("TASK-001").code == 0
+    workplace.commit({"mine.txt": "mine"}, message="chore: what is mine")
+    mine = workplace.git("rev-parse", "HEAD")[:12]
+    ended = workplace.run()
+    assert ended.code == 4, ended.said
+    last = workplace.git("log", "--format=%H", "--grep=Task: TASK-002")[:12]
+    said = f"last landed TASK-002 ({last}), committed by hand: {mine} (chore: what is mine)"
+    assert said in workplace.status_line("TASK-001")
+
+
+def test_what_landed_before_the_last_proven_tree_is_no_cause(workplace):
+    check = a_task("TASK-003", needs=["TASK-002"], tests=["test -f b.txt"])
+    workplace.plan(*two("test ! -f mine.txt"), check)
+    assert workplace.run().code == 0
+    workplace.edit_plan("test -f b.txt", "test -s b.txt")
+    workplace.commit({"mine.txt": "mine"}, message="chore: what is mine")
+    ended = workplace.run()
+    line = workplace.status_line("TASK-001")
+    assert ended.code == 4, ended.said
+    assert "fails on the whole tree, committed by hand: " in line
+    assert "(chore: what is mine)" in line
+    assert "last landed" not in line
+
+
 def test_only_what_ran_on_another_tree_runs_again(workplace):
     workplace.plan(*two("test -f a.txt"))
     assert workplace.run().code == 0

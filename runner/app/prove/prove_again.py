@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.app.prove.likely_causes import name_causes
 from runner.app.prove.prove_tree import worker_setup
 from runner.app.prove.verified_tree import (
     Moment,
@@ -374,9 +375,9 @@ def _mark_stale(
 ) -> frozenset[ExitCode]:
     """Make STALE what has to answer for a failure; the halt of a regression where any has."""
     owners = [one for one in verified.tasks if one.to_answer_for]
-    last = _last_landing(verified, state)
     for one in owners:
-        note = why_stale(one, "on the whole tree") + (f", last landed {last}" if last else "")
+        causes = name_causes(one.task, verified, state, session.repository)
+        note = why_stale(one, "on the whole tree") + (f", {causes}" if causes else "")
         session.ledger.note(TaskStaled(note=note), task=one.task, durable=True)
         board.say(one.task, Status.STALE, note)
     # On another branch, where a person may be by now, the plan's file is that branch's.
@@ -389,10 +390,3 @@ def why_stale(one: Inspected, where: str) -> str:
     """What fails of a task, and where: `TC-001 fails on the whole tree`."""
     checks = ", ".join(one.to_answer_for)
     return f"{checks} {'fails' if len(one.to_answer_for) == 1 else 'fail'} {where}"
-
-
-def _last_landing(verified: Verified, state: RunState) -> str:
-    """`TASK-005 (3f2a1b…)`: what landed last."""
-    commit = state.last_landing_head
-    task = next((one.task for one in verified.tasks if state.task(one.task).commit == commit), "")
-    return f"{task} ({commit[:12]})" if task and commit else ""
