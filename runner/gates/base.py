@@ -278,13 +278,12 @@ def failures_of(
 
 
 def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
-    longer = "gate_seconds" if check.kind == "gate" else "hard_seconds"
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
         case Ended.IDLE if check.kind != "gate":
             return "have it say how it goes, or allow it more silence: idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
-            return f"allow it more time: Timeout in the task, or {longer} in the settings"
+            return f"allow it more time: {_where_its_time_is(check, bench)}"
         case _:
             held = (
                 failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, bench))
@@ -292,6 +291,19 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
                 else ""
             )
             return held or f"run it yourself: {name_command(check)}"
+
+
+def _where_its_time_is(check: Check, bench: GateContext | None) -> str:
+    """What says how long a check may run: its gate, else the task, else a setting."""
+    if check.kind != "gate":
+        return "Timeout in the task, or hard_seconds in the settings"
+    name = check.id.removeprefix("gate:")
+    gates = (*bench.task.gates, *bench.settings.gates_for(bench.task.type)) if bench else ()
+    if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
+        return f"the {own:g} s that its gate says"
+    # as `seconds_for` of the settings has it
+    setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
+    return f"Timeout in the task, or {setting or 'gate_seconds'} in the settings"
 
 
 def _bounds(check: Check, bench: GateContext) -> Bounds:

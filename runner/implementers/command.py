@@ -12,6 +12,7 @@ import contextlib
 import os
 import stat
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -39,6 +40,7 @@ else:
 
 _MOST_READ = 1 << 20
 _LONGEST_SUMMARY = 200
+_MINUTE = 60
 
 
 def work(
@@ -78,7 +80,7 @@ def failure(ran: Ran, bench: ImplementerContext, what: str, line: str = "") -> F
 
 def _words(ran: Ran, bench: ImplementerContext, line: str) -> tuple[str, str]:
     limits = bench.limits
-    longer = "give the task - Timeout: 60 minutes, or make it faster"
+    longer = f"give the task more, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
         return f"ended with exit {ran.exit}", bench.find_met_bound(line, ran.tail, ran.exit)
     return {
@@ -90,6 +92,15 @@ def _words(ran: Ran, bench: ImplementerContext, line: str) -> tuple[str, str]:
         Ended.CANCELLED: ("was cancelled", ""),
         Ended.COULD_NOT_START: ("could not be started", "try the command by hand"),
     }[ran.ended]
+
+
+def _twice(seconds: float) -> str:
+    """Double of a limit, as a plan says it: whole minutes where there are some."""
+    longer = ceil(2 * seconds)
+    if longer < _MINUTE:
+        return "1 second" if longer == 1 else f"{longer} seconds"
+    minutes = ceil(longer / _MINUTE)
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
 
 
 def output_of(ran: Ran) -> str:

@@ -148,6 +148,21 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "seconds", "where"),
+    [
+        ("types", 0.0, "Timeout in the task, or types_seconds in the settings"),
+        ("slow", 0.3, "the 0.3 s that its gate says"),
+    ],
+)
+def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, where):
+    gate = GateSpec(name, "sleep 20", seconds=seconds)
+    check = Check(f"gate:{name}", "gate", "sleep 20", limits=Limits(9, 0.3, 0.3))
+    bench = replace(a_bench(tmp_path), task=a_task(gates=(gate,)))
+    _, finding = said_by(commands.prove(check, bench))
+    assert finding.hint == f"allow it more time: {where}"
+
+
 def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path):
     task = a_task(
         test_contracts=(

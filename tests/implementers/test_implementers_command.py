@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from runner.config.settings import Settings
-from runner.implementers.command import CommandLine
+from runner.implementers.command import CommandLine, failure
 from runner.model import Finding
-from runner.process.base import Place
+from runner.process.base import Ended, Place, Ran
 from runner.process.sandbox import choose_sandbox
 
 KEY = "a-value-" + "nobody-may-see"
@@ -82,6 +82,23 @@ def test_silence_and_slowness_end_it_with_a_hint(shop):
     shop.limits(idle=10, hard=0.4)
     (finding,) = implement(shop, "while :; do echo x; sleep 0.05; done").findings
     assert "took longer than 0.4 seconds" in finding.message
+    assert finding.hint == "give the task more, such as - Timeout: 1 second, or make it faster"
+
+
+@pytest.mark.parametrize(
+    ("limit", "more"),
+    [
+        (1, "2 seconds"),
+        (29.5, "59 seconds"),
+        (30, "1 minute"),
+        (120, "4 minutes"),
+        (1800, "60 minutes"),
+    ],
+)
+def test_the_hint_of_a_slow_command_is_more_than_the_limit_in_force(shop, limit, more):
+    shop.limits(hard=limit)
+    ran = Ran(137, limit, Ended.HARD, output="", size=0, tail="")
+    assert f"- Timeout: {more}, or" in failure(ran, shop.bench, "the command").hint
 
 
 def test_nothing_is_left_in_the_box(shop):
