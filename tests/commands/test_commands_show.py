@@ -146,7 +146,7 @@ ready: `runner` starts it
 
 plan:
   Line            3
-  Type            api
+  Type            api, taken for new-resource
   Output files    src/**
   Inputs          docs/a.md
   Acceptance      it works

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from workplace import a_task
 
 SAYS = (
@@ -39,3 +40,18 @@ def test_show_tells_the_type_that_a_task_is_taken_for(workplace):
     assert "Type            bugfix (title: fix)" in workplace.runner("show", "TASK-001").out
     shown = json.loads(workplace.runner("show", "TASK-001", "--json").out)
     assert shown["detectedType"] == "bugfix (title: fix)"
+
+
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ("bugfix", "bugfix"),
+        ("fix", "fix, taken for bugfix"),
+        ("sorcery", "sorcery, taken for bugfix (title: fix)"),
+    ],
+)
+def test_show_tells_what_a_type_in_other_words_is_taken_for(workplace, named, shown):
+    workplace.plan(
+        a_task("TASK-001", "Fix the total", fields=[f"Type: {named}"], blocks={"b.txt": "b"})
+    )
+    assert f"Type            {shown}\n" in workplace.runner("show", "TASK-001").out

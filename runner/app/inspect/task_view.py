@@ -104,7 +104,7 @@ def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]
 
 def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     yield from _field("Line", str(task.line))
-    yield from _field("Type", display(task.type or format_task_type(task)))
+    yield from _field("Type", display(_format_type(task)))
     yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
     yield from _fields("Output files", map(display, task.outputs))
     yield from _fields("Inputs", map(display, task.inputs))
@@ -126,6 +126,15 @@ def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     if digests:
         yield from _field("Digest, what", task.spec.what)
         yield from _field("Digest, proof", task.spec.proof)
+
+
+def _format_type(task: Task) -> str:
+    """The type as it is written, and what it is taken for where that is said in other words."""
+    kind = kind_of(task)
+    if not task.type or kind.type is None:
+        return task.type or str(kind)
+    taken = kind.type.name if kind.by == "Type" else str(kind)
+    return task.type if taken == task.type.casefold() else f"{task.type}, taken for {taken}"
 
 
 def format_task_type(task: Task) -> str:
