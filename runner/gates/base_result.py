@@ -16,7 +16,14 @@ from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
 from runner.gates.check_run import try_check
-from runner.gates.result_parsers import complaints, is_cut, misfits, output_of, parse_results
+from runner.gates.result_parsers import (
+    complaints,
+    crash_in,
+    is_cut,
+    misfits,
+    output_of,
+    parse_results,
+)
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
@@ -48,6 +55,8 @@ class BaseResult:
     """Whether its tool wrote the tests down: then all of them are known."""
     misfits: frozenset[tuple[str, int]] = frozenset()
     """Files and lines that did not compile, as its output names them."""
+    crash: str = ""
+    """The first line of what ended the test program in the middle of a test; empty for none."""
 
     @property
     def failing(self) -> frozenset[str]:
@@ -92,6 +101,7 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
         cut=is_cut(trial.ran),
         reported=trial.told.results is not None,
         misfits=misfits(output_of(trial.ran)),
+        crash="" if trial.passed else crash_in(output_of(trial.ran)),
     )
 
 
@@ -112,6 +122,7 @@ def _to_document(found: BaseResult) -> dict[str, object]:
         "cut": found.cut,
         "reported": found.reported,
         "misfits": sorted(found.misfits),
+        "crash": found.crash,
     }
 
 
@@ -127,10 +138,11 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             "cut": bool(cut),
             "reported": bool(reported),
             "misfits": list(places),
+            "crash": str(crash),
         }:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
             wrong = frozenset((str(path), int(line)) for path, line in places)
-            return BaseResult(passed, code, rows, found, end, cut, reported, wrong)
+            return BaseResult(passed, code, rows, found, end, cut, reported, wrong, crash)
     return None
 
 

@@ -209,6 +209,15 @@ def misfits(output: str) -> frozenset[tuple[str, int]]:
     return frozenset((one[kind].strip(), int(one[f"{kind}_line"])) for kind, one in named)
 
 
+_CRASH = regex(r'^(?:.*"Output":")?(panic: [^\n"\\]{0,160})', re.MULTILINE)
+
+
+def crash_in(output: str) -> str:
+    """The first line of a panic of Go, which ends all tests of its package; empty for none."""
+    found = _CRASH.search(without_colours(output))
+    return found[1].removesuffix(" [recovered]").strip() if found else ""
+
+
 # --- counts ---------------------------------------------------------------------------
 
 

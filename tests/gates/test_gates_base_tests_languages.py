@@ -117,6 +117,33 @@ GO_MODULE = {
 }
 
 
+def many_of_go(count):
+    one = (
+        "\nfunc TestP{0}(t *testing.T) {{\n\tif Price({0}) != {1} {{\n\t\tt.Fatal({0})\n\t}}\n}}\n"
+    )
+    return 'package shop\n\nimport "testing"\n' + "".join(
+        one.format(n, 3 * n) for n in range(count)
+    )
+
+
+@needs_go
+@pytest.mark.parametrize("line", ["go test ./...", "go test -json ./..."])
+def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, line):
+    before = GO_MODULE | {"shop_test.go": many_of_go(9)}
+    after = before | {
+        "shop.go": GO.replace("return", 'if n == 2 {\n\t\tpanic("no two")\n\t}\n\treturn'),
+        "shop_test.go": many_of_go(9).replace("Price(2) != 6", "2 != 2"),
+    }
+    test = "`example.org/shop.TestP2` as it was"
+    assert asked(tmp_path, before, after, line)[0] == [
+        ("question", f"{test} fails on this code"),
+        (
+            "warning",
+            f"{test} ends the test program (panic: no two); 6 tests behind it could not be run",
+        ),
+    ]
+
+
 @needs_go
 @pytest.mark.parametrize(
     ("files", "found"),

@@ -7,7 +7,7 @@ cases, and addresses and counters in a name do not tell tests apart.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -118,12 +118,19 @@ class Lost:
     file: str = ""
     cases: tuple[int, int] = (1, 0)
     """Cases that passed before, and now."""
+    crash: str = ""
+    """What ended the program of the tests here, so that `behind` others were not run."""
+    behind: int = 0
 
     @property
     def text(self) -> str:
         """What is said of it."""
         if self.fate is Fate.FEWER:
             return f"`{self.test}` {self.fate}: {self.cases[0]} before, {self.cases[1]} now"
+        if self.crash:
+            others = "1 test" if self.behind == 1 else f"{self.behind} tests"
+            said = f"{others} behind it could not be run"
+            return f"`{self.test}` as it was ends the test program ({self.crash}); {said}"
         return f"`{self.test}` {self.fate}"
 
 
@@ -158,6 +165,30 @@ def _fate(test: str, passes: int, now: Ran) -> Fate:
     if now.count(test, "xfailed"):
         return Fate.EXPECTED
     return Fate.SKIPPED if now.count(test, *_IDLE) else Fate.GONE
+
+
+def join_behind_crash(lost: list[Lost], crash: str) -> Iterator[Lost]:
+    """Of the tests that a crash left unrun one word, with the test at which it came.
+
+    A program of Go holds the tests of one package: the others have each their own.
+    """
+    failing = [one for one in lost if one.fate is Fate.FAILS and _package(one.test)]
+    for one in lost:
+        if not (crash and one.fate is Fate.UNRUN and _at_crash(one, failing)):
+            yield one
+    for at in failing if crash else ():
+        behind = [one for one in lost if one.fate is Fate.UNRUN and _at_crash(one, [at])]
+        if behind:
+            yield replace(at, fate=Fate.UNRUN, crash=crash, behind=len(behind))
+
+
+def _at_crash(unrun: Lost, failing: list[Lost]) -> bool:
+    return any(_package(unrun.test) == _package(one.test) for one in failing)
+
+
+def _package(test: str) -> str:
+    """The package of a test of Go; empty for any other."""
+    return test.rpartition(".")[0] if _OF_GO.fullmatch(test) else ""
 
 
 def new_tests(before: Ran, now: Ran) -> Iterable[str]:

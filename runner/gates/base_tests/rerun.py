@@ -15,6 +15,7 @@ from runner.gates.base_tests.compare import (
     Lost,
     Ran,
     find_lost_tests,
+    join_behind_crash,
     key_of,
     new_tests,
     ran_of,
@@ -216,7 +217,7 @@ class Asking:
             found = list(self._with_added(line, found, was, is_now))
         gone = [one.test for one in found if one.fate in (Fate.GONE, Fate.UNRUN)]
         same = self.meaning.find_renamed_tests(gone, [*new_tests(was, is_now)])
-        yield from (one for one in found if one.test not in same)
+        yield from join_behind_crash([one for one in found if one.test not in same], old.crash)
 
     def _of_contracts(self) -> Iterator[Ran]:
         """What the contracts ran: a test may stand now where our own command does not look."""
