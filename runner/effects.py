@@ -142,16 +142,29 @@ def append(descriptor: int, content: bytes | bytearray, target: str | Path = "")
     """Write all bytes to an open file, at its position."""
     step("write", target)
     view = memoryview(content)
-    while view:
-        # write(2) may take less than it was given (a signal, a disk nearly full), without an
-        # error.
-        view = view[os.write(descriptor, view) :]
+    try:
+        while view:
+            # write(2) may take less than it was given (a signal, a disk nearly full), without an
+            # error.
+            view = view[os.write(descriptor, view) :]
+    except OSError as error:
+        add_path(error, target)
+        raise
 
 
 def fsync(descriptor: int, target: str | Path = "") -> None:
     """Make an open file durable. An error is never retried and never believed."""
     step("fsync", target)
-    os.fsync(descriptor)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        add_path(error, target)
+        raise
+
+
+def add_path(error: OSError, target: str | Path) -> None:
+    """Have an error say which path was meant: of a descriptor the system names none."""
+    error.filename = error.filename or str(target) or None
 
 
 def fsync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from enum import IntEnum
 
 
@@ -70,6 +71,8 @@ class MachineError(RunnerError):
 
 
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
+_ROOM = 1 << 20
+"""Bytes; with less a disk counts as full."""
 _DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 
@@ -82,7 +85,11 @@ def refusal_of(error: OSError) -> RunnerError | None:
     """
     where = str(error.filename or "")
     if error.errno in _FULL:
-        return MachineError("the disk is full", where, "free some space and run again")
+        hint = "free some space and run again"
+        where = where or _find_full_folder()
+        if disk := _mount_of(where):
+            hint = f"free some space on the file system at {disk} and run again"
+        return MachineError("the disk is full", where, hint)
     if error.errno in _DENIED:
         hint = "check who owns it and whether it may be written"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
@@ -96,3 +103,33 @@ def refusal_of(error: OSError) -> RunnerError | None:
         hint = "look after the disk (dmesg), then run again; the journal says what is sure"
         return MachineError("the disk does not keep what is written", where, hint)
     return None
+
+
+def _find_full_folder() -> str:
+    """Which of the folders that the house writes into has no room; empty where all have.
+
+    An error of a file that is written through a buffer does not name it.
+    """
+    names = ("XDG_CACHE_HOME", "HOME", "TMPDIR")
+    for folder in (os.curdir, *filter(None, map(os.environ.get, names)), "/tmp"):  # noqa: S108
+        try:
+            disk = os.statvfs(folder)
+        except OSError:
+            continue
+        # a file system without a fixed number of inodes says 0 of 0: statvfs(3)
+        if disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files and not disk.f_ffree):
+            return os.path.realpath(folder)
+    return ""
+
+
+def _mount_of(path: str) -> str:
+    """Where the file system of a path is mounted; empty where that cannot be told."""
+    at = os.path.realpath(path) if path else ""
+    try:
+        while at and not os.path.lexists(at):
+            at = os.path.dirname(at)  # noqa: PTH120 - text: pathlib is not needed for this alone
+        while at and not os.path.ismount(at):
+            at = os.path.dirname(at)  # noqa: PTH120 - as above
+    except (OSError, ValueError):
+        return ""
+    return at

@@ -2,9 +2,11 @@
 
 import errno
 import os
+import subprocess
 
 import pytest
 
+from runner import effects
 from runner.errors import ExitCode, refusal_of
 
 
@@ -31,3 +33,33 @@ def test_what_may_not_be_written_is_to_be_set_right(code):
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.EBADF, errno.ENOTDIR])
 def test_what_nobody_should_have_asked_for_is_a_bug(code):
     assert refused(code) is None
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A folder on a disk without room."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "t", disk], check=False
+    ).returncode:
+        pytest.skip("only who may mount has a disk to fill")
+    (disk / "filler").write_bytes(bytes(64 << 10))
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_full_disk_is_told_with_the_file_and_the_file_system(full):
+    with pytest.raises(OSError, match="No space left") as met:
+        effects.write_file(full / "a.txt", b"x")
+    told = refusal_of(met.value)
+    assert told.message == "the disk is full"
+    assert told.where == str(full / "a.txt")
+    assert told.hint == f"free some space on the file system at {full} and run again"
+
+
+def test_a_full_disk_of_which_the_error_names_no_file_is_found(full, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(full))
+    told = refusal_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert told.where == str(full)
+    assert told.hint == f"free some space on the file system at {full} and run again"

@@ -259,6 +259,9 @@ def _write(descriptor: int, path: str, content: bytes) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
         effects.fsync(descriptor, path)
+    except OSError as error:
+        effects.add_path(error, path)
+        raise
     finally:
         os.close(descriptor)
 
