@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
     from runner.process.supervise import Course
+    from runner.writes import project_compile
 else:
     configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
+    project_compile = lazy_module("runner.writes.project_compile")
 
 
 INTEGRITY = "integrity"
@@ -290,7 +292,14 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
                 if bench
                 else ""
             )
-            return held or f"run it yourself: {name_command(check)}"
+            return held or _unbuilt(ran, bench) or f"run it yourself: {name_command(check)}"
+
+
+def _unbuilt(ran: Ran, bench: GateContext | None) -> str:
+    """That a package was not compiled, which in the repository may lie there, ignored by git."""
+    name = project_compile.find_unbuilt_package(bench.place.tree, ran.tail) if bench else ""
+    what = f"{name}, a package of this repository, is not built where this runs"
+    return f"{what}: have the command build it first" if name else ""
 
 
 def _where_its_time_is(check: Check, bench: GateContext | None) -> str:

@@ -126,6 +126,13 @@ def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | N
     )
 
 
+def find_unbuilt_package(tree: Path, output: str) -> str:
+    """The package of this repository that a compiler's output says is not built; else empty."""
+    found = [one.message for one in _locate(output, "") if one.line]
+    names = (one.unbuilt(tree, message) for message in found for one in compilers() if one.unbuilt)
+    return next(filter(None, names), "")
+
+
 def compilers() -> tuple[Compiler, ...]:
     """The compilers of all languages that have one for whole projects."""
     known = (language.compiler for language in all_languages())

@@ -1,5 +1,6 @@
 """What must pass before a task lands: which checks there are, and what one run of each says."""
 
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -145,6 +146,24 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     assert finding.message == message
     assert finding.hint == (
         "allow it more time: Timeout in the task, or gate_seconds in the settings"
+    )
+
+
+def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
+    said = (
+        "a.ts(1,1): error TS6305: Output file '/x/core/dist/i.d.ts' has not been built from source"
+        " file '/x/core/i.ts'."
+    )
+    bench = a_bench(tmp_path)
+    (bench.place.tree / "core").mkdir(parents=True)
+    for name in ("tsconfig.json", "i.ts"):
+        (bench.place.tree / "core" / name).write_text("{}")
+    line = f'echo "{said}"; exit 2'
+    check = Check("gate:types", "gate", f"sh -c {shlex.quote(line)}", limits=Limits(9, 9, 9))
+    _, finding = said_by(commands.prove(check, bench))
+    assert finding.hint == (
+        "core, a package of this repository, is not built where this runs: "
+        "have the command build it first"
     )
 
 

@@ -290,6 +290,31 @@ def test_a_package_of_the_repository_that_is_not_built_is_a_note_and_any_other_a
     assert [one.line for one in said if one.refuses] == [40, 41]
 
 
+UNBUILT = (
+    "web/a.ts(1,19): error TS6305: Output file '/src/packages/core/dist/index.d.ts' has not been"
+    " built from source file '/src/packages/core/lib/{}'."
+)
+
+
+def test_a_project_that_is_referred_to_and_not_built_is_a_note_that_names_it(tmp_path):
+    core = {"packages/core/tsconfig.json": b"{}", "packages/core/lib/index.ts": b""}
+    tree = put(tmp_path / "tree", {"tsconfig.json": b"{}", "web/a.ts": b"", **core})
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+
+    def compiled(source):
+        a_tool(tmp_path / "bin", "tsc", f'echo "{UNBUILT.format(source)}"; exit 2')
+        (found,) = compile_projects(tree, ["web/a.ts"], (), run_command)
+        return found
+
+    note = compiled("index.ts")
+    assert not note.refuses
+    assert note.message == (
+        "not compiled against packages/core, a package of this repository that is not built here"
+    )
+    assert note.hint == "have a test contract build it first"
+    assert compiled("gone.ts").refuses
+
+
 def test_without_any_typescript_files_are_refused_at_once_and_nobody_asks_a_registry(tmp_path):
     tree = put(tmp_path / "tree", {"tsconfig.json": b"{}", "a.ts": b"", "b.ts": b""})
     a_tool(tmp_path / "bin", "npx", "echo asked; exit 1")

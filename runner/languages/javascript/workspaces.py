@@ -16,19 +16,41 @@ _MISSING = re.compile(
     r"error TS(?:2307: Cannot find|7016: Could not find a declaration file for) module "
     r"'(?P<name>(?:@[\w.-]+/)?[\w.-]+)(?:/[^']*)?'.*"
 )
+# What a project refers to (`references` of tsconfig.json) is read as it was compiled, too.
+_UNBUILT = re.compile(
+    r"error TS6305: Output file '[^']*' has not been built from source file '(?P<source>[^']+)'.*"
+)
 _MANIFESTS = ("*/package.json", "*/*/package.json", "*/*/*/package.json")
 _MOST = 500
+_DEEPEST = 64
 _LARGEST = 1 << 20
 
 
 def find_unbuilt(tree: Path, message: str) -> str:
-    """The package of this repository that is not built, where an error says no more than that."""
+    """The package of this repository that is not built, where an error says no more than that.
+
+    Of a project that another one refers to it is the folder.
+    """
+    if (source := _UNBUILT.fullmatch(message)) is not None:
+        return _project_of(tree, source["source"])
     found = _MISSING.fullmatch(message)
     if found is None or found["name"].startswith("."):
         return ""
     manifests = chain.from_iterable(tree.glob(pattern) for pattern in _MANIFESTS)
     own = (path for path in manifests if "node_modules" not in path.relative_to(tree).parts)
     return found["name"] if any(_name(one) == found["name"] for one in islice(own, _MOST)) else ""
+
+
+def _project_of(tree: Path, source: str) -> str:
+    """The folder of the project that a file belongs to; empty where this tree has no such file.
+
+    A compiler in a sandbox names files by another root than ours.
+    """
+    parts = source.strip("/").split("/")[-_DEEPEST:]
+    inside = (parts[at:] for at in range(len(parts)) if ".." not in parts)
+    own = next((one for one in inside if tree.joinpath(*one).is_file()), [])
+    folders = ("/".join(own[:count]) for count in range(len(own) - 1, 0, -1))
+    return next((one for one in folders if (tree / one / "tsconfig.json").is_file()), "")
 
 
 def _name(manifest: Path) -> object:
