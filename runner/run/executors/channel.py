@@ -33,6 +33,8 @@ else:
 
 JOB = "runner-job"
 """The message that hands a job to a channel; its reply is the answer, or None where it is shut."""
+ENDED = b""
+"""The reply of a job that had to end before it was done: what is left of it is no answer."""
 OPENED = "opened"
 """What a channel tells when it takes jobs."""
 _LARGE = 1 << 16
@@ -113,13 +115,14 @@ class JobQueue:
 
 
 def do_jobs(jobs: JobQueue, lease: Lease, run: Callable[[bytes], Any]) -> None:
-    """Do one job after the other, until the channel is over."""
+    """Do one job after the other, until the channel is over; `run` gives None for an ended one."""
     while (job := jobs.next(lease)) is not None:
         data, waits = job
         if not waits.set_running_or_notify_cancel():  # the worker's event loop is ending
             continue
         try:
-            waits.set_result(run(data))
+            answer = run(data)
+            waits.set_result(ENDED if answer is None else answer)
         except BaseException as error:
             waits.set_exception(RuntimeError("the job broke off"))  # a foreign one may not travel
             raise error from None
@@ -160,8 +163,11 @@ class Running:
         return self.over.wait(seconds)
 
     def give_up(self) -> None:
-        """Nobody waits for it any more: its channel is taken back, and the worker ends it."""
-        if not self.over.is_set():
+        """Nobody waits for it any more: its channel is taken back, and the worker ends it.
+
+        Also where no answer was heard: the worker may go on with it all the same.
+        """
+        if self.answer is None:
             self.take_back()
             if self.reply is not None:
                 self.reply.cancel()
@@ -265,8 +271,8 @@ class Channels:
 
     async def _ask(self, channel: Channel, frame: object) -> object:
         """The answer of a channel to a job; None where it is shut. Raises OSError."""
-        if channel.is_over:
-            raise ConnectionError("its task has ended")
+        if channel.is_over:  # meanwhile, and the job is not yet on its way
+            return None
         said = await self.client.scheduler.broadcast(
             msg={"op": JOB, "channel": channel.name, "data": frame},
             workers=[channel.worker],
@@ -274,4 +280,7 @@ class Channels:
         )
         if channel.worker not in said:
             raise ConnectionError("its worker does not answer")
-        return said[channel.worker]
+        answer = said[channel.worker]
+        if type(answer) is bytes and answer == ENDED:
+            raise ConnectionError("its task was taken back, or its worker is leaving")
+        return answer

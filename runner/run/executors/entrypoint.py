@@ -37,12 +37,13 @@ def run_jobs(channel: str, topic: str) -> bytes:
     return b""
 
 
-def run_job(data: bytes) -> bytes:
-    """Do one job; whatever goes wrong is an answer, too."""
-    return as_bytes(_process_message(data))
+def run_job(data: bytes) -> bytes | None:
+    """Do one job; whatever goes wrong is an answer, too. None where it had to end before."""
+    answer = _process_message(data)
+    return None if answer is None else as_bytes(answer)
 
 
-def _process_message(data: bytes) -> Answer:
+def _process_message(data: bytes) -> Answer | None:
     try:
         job = read_job(data)
         duty = Lease.of(job.ticket, job.topic)
@@ -50,6 +51,8 @@ def _process_message(data: bytes) -> Answer:
             answer = _answer(job, duty)
         if duty.is_over():
             duty.tell(LATE)
+        if duty.was_ended:
+            return None
         named = replace(answer, ticket=job.ticket, worker=duty.name)
         return replace(named, lines=duty.lines, said=duty.said)
     except ShapeError as error:

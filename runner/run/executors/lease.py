@@ -66,6 +66,8 @@ class Lease:
     key: str
     said: int = 0
     """Lines of output so far."""
+    was_ended: bool = False
+    """Whether it was ended because it was over: by nobody who waits for what is left of it."""
     _lines: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     _began: bool = False
     """Whether the coordinator was told that it has begun."""
@@ -159,6 +161,7 @@ class Lease:
         end = self._end
         if end is not None and self.is_over():
             self._end = None
+            self.was_ended = True
             end()
 
     def _tell_lines(self) -> None:

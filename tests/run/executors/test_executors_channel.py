@@ -8,12 +8,14 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from test_executors_cluster import on_cluster
-from yard import Yard, until
+from test_executors_cluster import landed, on_cluster
+from test_executors_faults import Run, first_time_waits
+from yard import Yard, running, until
 
-from runner.run.executors import channel
+from runner.run.executors import channel, entrypoint
 from runner.run.executors.channel import Channels, JobQueue, do_jobs, hand_in
 from runner.run.executors.lease import LINE, STARTED, Lease, PendingResults
+from runner.run.executors.message import Answer
 
 # --- on a worker ----------------------------------------------------------------------
 
@@ -87,6 +89,41 @@ def test_a_job_that_breaks_off_is_no_answer_and_carries_nothing_of_the_error():
     assert "foreign" not in str(waits.exception(0))
     jobs.shut()
     assert later.result(0) is None
+
+
+def test_what_is_left_of_a_job_that_was_ended_is_no_answer(started):
+    worker, jobs = Worker(), JobQueue()
+    waits = jobs.put(b"a")
+
+    def run(_data):
+        worker.state.tasks["key"].state = "cancelled"
+
+    do_jobs(jobs, a_lease(worker), run)
+    assert waits.result(0) == b""
+    cluster = started(waits.result(0))
+    running = cluster.channels.begin("tcp://w", b"job")
+    assert running.wait(10)
+    assert running.is_lost
+
+
+@pytest.mark.parametrize("state", ["executing", "cancelled"])
+def test_a_job_whose_task_is_taken_back_leaves_nothing_that_looks_like_an_answer(
+    monkeypatch, state
+):
+    worker, ended = Worker(), threading.Event()
+    monkeypatch.setattr(Lease, "of", lambda ticket, topic: Lease(ticket, topic, worker, "key"))
+    monkeypatch.setattr(entrypoint, "read_job", lambda _data: SimpleNamespace(ticket="t", topic=""))
+
+    def work(_job, lease):
+        with lease.watch(ended.set, lambda: None):
+            worker.state.tasks["key"].state = state
+            ended.wait(10 if state == "cancelled" else 0.3)
+        return Answer("", "", kept=True)
+
+    monkeypatch.setattr(entrypoint, "_answer", work)
+    said = entrypoint.run_job(b"job")
+    assert ended.is_set() == (state == "cancelled")
+    assert (said is None) == (state == "cancelled")
 
 
 def test_a_job_for_a_channel_that_is_not_there_is_told_so():
@@ -217,6 +254,30 @@ def test_what_a_shut_channel_did_not_begin_goes_by_another(started):
     assert len(set(names)) == 3
 
 
+def test_a_job_handed_to_a_channel_that_ends_at_that_moment_goes_by_another(started):
+    cluster = started(b"1", b"2")
+    first = cluster.channels.begin("tcp://w", b"job")
+    assert first.wait(10)
+    ((used,),) = cluster.channels._free.values()
+    goes_on = threading.Event()
+    cluster.asyncio_loop.call_soon_threadsafe(goes_on.wait, 10)
+    second = cluster.channels.begin("tcp://w", b"job")
+    cluster.channels._note_over(used)
+    goes_on.set()
+    assert second.wait(10)
+    assert (second.data(), second.is_lost) == (b"2", False)
+    assert len(cluster.opened) == 2
+
+
+@pytest.mark.parametrize("said", ["gone", TypeError("a pickle")])
+def test_what_brought_no_answer_is_taken_back_since_its_worker_may_go_on_with_it(started, said):
+    cluster = started(said)
+    running = cluster.channels.begin("tcp://w", b"job")
+    assert running.wait(10)
+    running.give_up()
+    assert cluster.taken_back == [cluster.opened[0][1]]
+
+
 def test_channels_that_never_take_a_job_are_not_asked_for_ever(started):
     cluster = started(*[None] * 100)
     running = cluster.channels.begin("tcp://w", b"job")
@@ -301,3 +362,44 @@ def test_others_on_the_same_cluster_have_their_turn_while_a_run_goes_on(
         assert process.returncode == 0, err
     finally:
         yard.close()
+
+
+LEAVES = """\
+def leave(dask_worker):
+    from distributed.core import Status
+    dask_worker.loop.add_callback(setattr, dask_worker, "status", Status.closing_gracefully)
+client.run(leave)
+"""
+TAKEN_BACK = """\
+def take_back(dask_scheduler):
+    keys = [key for key in dask_scheduler.tasks if key.startswith("runner-")]
+    for one in list(dask_scheduler.clients):
+        dask_scheduler.client_releases_keys(keys, one, "by somebody else")
+client.run_on_scheduler(take_back)
+"""
+CUT_OFF = """\
+def cut_off(dask_scheduler):
+    for one, comm in list(dask_scheduler.client_comms.items()):
+        if "runner" in one:
+            comm.abort()
+client.run_on_scheduler(cut_off)
+"""
+
+
+@pytest.mark.parametrize("hurts", [LEAVES, TAKEN_BACK, CUT_OFF])
+def test_a_job_that_its_worker_had_to_end_runs_elsewhere(workplace, yard, tmp_path, hurts):
+    mark, cluster = tmp_path / "began", yard.scheduler
+    yard.worker()
+    workplace.plan(first_time_waits(mark, seconds=654325))
+    run = Run(workplace, yard)
+    until(mark.exists, what="the command")
+    address = json.loads(cluster.file.read_text())["address"]
+    script = f"from distributed import Client\nwith Client({address!r}) as client:\n"
+    script += "".join(f"    {line}\n" for line in hurts.splitlines())
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=90)
+    yard.worker(wait=False)
+    ended = run.result()
+    assert ended.code == 0, ended.said
+    assert "was lost while it worked" in ended.said
+    assert landed(workplace) == ["feat(TASK-001): one"]
+    assert not running("sleep\x00654325")
