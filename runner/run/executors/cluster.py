@@ -116,6 +116,8 @@ def _require_shut(opened: Any) -> None:
     )
 
 
+_CONNECTIONS = 1 << 16
+"""To the scheduler at once: each job holds one while it runs, and who is there is asked besides."""
 _SOON = 0.02
 """Seconds between two looks whether the scheduler has answered."""
 _GONE = "start it again, or run with --executor threads; what was done is kept"
@@ -316,6 +318,7 @@ class Cluster:
                 serializers=FAMILIES,
                 deserializers=FAMILIES,
                 timeout=self.patience.connect,
+                connection_limit=_CONNECTIONS,
                 set_as_default=False,
                 name="runner",
             )

@@ -13,8 +13,11 @@ from test_executors_faults import Run, first_time_waits
 from yard import Yard, running, until
 
 from runner.run.executors import channel, entrypoint
+from runner.run.executors.addresses import read_address
 from runner.run.executors.channel import Channels, JobQueue, do_jobs, hand_in
+from runner.run.executors.cluster import Cluster as Real
 from runner.run.executors.lease import LINE, STARTED, Lease, PendingResults
+from runner.run.executors.local_cluster import Certificates
 from runner.run.executors.message import Answer
 
 # --- on a worker ----------------------------------------------------------------------
@@ -306,8 +309,6 @@ def test_an_answer_that_cannot_be_opened_is_none(started):
 
 
 def test_a_run_opens_no_more_channels_than_it_has_slots(workplace, healthy, monkeypatch):
-    from runner.run.executors.cluster import Cluster as Real
-
     opened, submit = [], Real._open_channel
 
     def noted(self, worker, name):
@@ -403,3 +404,24 @@ def test_a_job_that_its_worker_had_to_end_runs_elsewhere(workplace, yard, tmp_pa
     assert "was lost while it worked" in ended.said
     assert landed(workplace) == ["feat(TASK-001): one"]
     assert not running("sleep\x00654325")
+
+
+def test_more_jobs_than_a_client_commonly_has_connections_leave_one_to_ask_who_is_there(yard):
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 4096), hard), hard))
+    address = json.loads(yard.scheduler.file.read_text())["address"]
+    cluster = Real(read_address(address), Certificates(), lambda *_said: None)
+    try:
+        client = cluster._client
+
+        async def take_many():
+            return await asyncio.gather(*(client.rpc.connect(address) for _ in range(600)))
+
+        client.sync(take_many, callback_timeout=60)  # as so many jobs that run would
+        before = cluster._answered
+        cluster._look()
+        assert cluster._answered > before
+    finally:
+        cluster.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
