@@ -278,8 +278,8 @@ class RemoteJob:
                 if not (ticket.began and self._leaves_something):
                     raise Cancelled
                 if not ends:
+                    ends = effects.monotonic() + _LAST_WORD  # one that hangs is not told at once
                     cluster.end(worker, ticket.name)
-                    ends = effects.monotonic() + _LAST_WORD
                 if effects.monotonic() > ends:
                     raise Cancelled
             cluster.require_there()

@@ -20,7 +20,9 @@ from runner.model import (
     Task,
     Verdict,
 )
-from runner.run.executors.message import Others
+from runner.run.executors import remote_job
+from runner.run.executors.lease import PendingResult
+from runner.run.executors.message import Others, Work
 from runner.run.executors.remote import (
     Remote,
     ask_workers,
@@ -159,3 +161,30 @@ def test_what_failed_on_a_worker_is_known_at_home_when_the_next_order_is_made(tm
         remember_failures(outcome, Suspects(row), tmp_path, "/shop")
         assert failures_before(tmp_path, "/shop", "TASK-002", "TC-002") == times
     assert failures_before(tmp_path, "/shop", "TASK-001", "TC-001") == 0
+
+
+def test_a_worker_that_does_not_even_hear_of_the_end_is_not_waited_for_longer(monkeypatch):
+    clock, asked = [100.0], threading.Event()
+    monkeypatch.setattr(remote_job.effects, "monotonic", lambda: clock[0])
+
+    def passes(seconds):
+        clock[0] += seconds
+        return False
+
+    cluster = SimpleNamespace(
+        end=lambda _worker, _ticket: passes(5.0),
+        require_there=lambda: None,
+        is_alive=lambda _worker: True,
+        patience=SimpleNamespace(silence=120.0),
+    )
+    task = Task("TASK-001", "waits", 1, Spec("", ""))
+    asked.set()
+    crew = SimpleNamespace(cancelled=threading.Event())
+    here = SimpleNamespace(cancelled=asked, crew=crew, settings=Settings())
+    job = remote_job.RemoteJob(
+        SimpleNamespace(cluster=cluster), SimpleNamespace(task=task), here, Work(None), "tree"
+    )
+    ticket = PendingResult("ticket", "TASK-001", 1, print, began=True)
+    with pytest.raises(remote_job.Cancelled):
+        job._wait(SimpleNamespace(wait=passes), ticket, "tcp://w")
+    assert clock[0] - 100.0 < remote_job._LAST_WORD + 0.5
