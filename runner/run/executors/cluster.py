@@ -22,6 +22,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.run.executors.addresses import read_address
+from runner.run.executors.awake_clock import AwakeClock
 from runner.run.executors.channel import OPENED, Channels
 from runner.run.executors.entrypoint import run_jobs
 from runner.run.executors.lease import END
@@ -118,6 +119,8 @@ def _require_shut(opened: Any) -> None:
 
 _CONNECTIONS = 1 << 16
 """To the scheduler at once: each job holds one while it runs, and who is there is asked besides."""
+_ASKS = 5.0
+"""Seconds that a question to the scheduler may take."""
 _SOON = 0.02
 """Seconds between two looks whether the scheduler has answered."""
 _GONE = "start it again, or run with --executor threads; what was done is kept"
@@ -131,7 +134,7 @@ class Seen:
     beat: float
     """What the scheduler says of its last heartbeat, by the scheduler's clock."""
     moved: float
-    """When that last changed, by ours."""
+    """When that last changed, by the one that stands still with us."""
     private: bool
 
 
@@ -155,9 +158,10 @@ class Cluster:
         self._changed = threading.Condition()
         self._seen: dict[str, Seen] = {}
         self._busy: Counter[str] = Counter()
-        self._answered = effects.monotonic()
         self._closing = threading.Event()
         self._client = self._connect(certificates)
+        self._clock = AwakeClock(self.patience.look + _ASKS)
+        self._answered = self._clock.now()
         self._channels = Channels(self._client, self._open_channel, self._look_now)
         self._look()
         self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
@@ -197,7 +201,7 @@ class Cluster:
 
     def require_there(self) -> None:
         """Raise RunnerError when the scheduler has not answered for long."""
-        if effects.monotonic() - self._answered > self.patience.scheduler:
+        if self._clock.now() - self._answered > self.patience.scheduler:
             raise RunnerError(
                 f"the cluster's scheduler at {self.scheduler} does not answer any more",
                 hint=_GONE,
@@ -252,7 +256,7 @@ class Cluster:
         seen = self._seen.get(worker)
         if seen is None or not (seen.private or self._open_network):
             return False
-        return effects.monotonic() - seen.moved < self.patience.heartbeat
+        return self._clock.now() - seen.moved < self.patience.heartbeat
 
     # --- jobs -------------------------------------------------------------------------
 
@@ -296,7 +300,7 @@ class Cluster:
                 msg={"op": END, "ticket": ticket},
                 workers=[worker],
                 on_error="ignore",
-                callback_timeout=5,
+                callback_timeout=_ASKS,
             )
 
     # --- details ----------------------------------------------------------------------
@@ -354,7 +358,8 @@ class Cluster:
     def _look(self) -> None:
         """Ask the scheduler who is there; one that does not answer is asked again."""
         with contextlib.suppress(Exception):  # no answer in time
-            self._client.sync(self._ask_who_is_there, callback_timeout=5)
+            self._client.sync(self._ask_who_is_there, callback_timeout=_ASKS)
+        self._clock.tick()
 
     async def _look_now(self) -> None:
         """Look until the scheduler has said who is there now."""
@@ -374,7 +379,7 @@ class Cluster:
             }
         except Exception:  # noqa: BLE001 - a foreign border: no answer, or an odd one
             return False
-        self._answered = effects.monotonic()
+        self._answered = self._clock.now()
         with self._changed:
             self._seen = {
                 address: self._note_worker(address, threads, beat)
@@ -385,7 +390,7 @@ class Cluster:
 
     def _note_worker(self, address: str, threads: int, beat: float) -> Seen:
         before = self._seen.get(address)
-        now = effects.monotonic()
+        now = self._clock.now()
         moved = before.moved if before is not None and before.beat == beat else now
         where = read_address(address)
         return Seen(threads, beat, moved, private=where is not None and where.is_private)

@@ -12,6 +12,7 @@ from test_executors_cluster import landed, on_cluster
 from test_executors_faults import Run, first_time_waits
 from yard import Yard, running, until
 
+from runner import effects
 from runner.run.executors import channel, entrypoint
 from runner.run.executors.addresses import read_address
 from runner.run.executors.channel import Channels, JobQueue, do_jobs, hand_in
@@ -419,9 +420,22 @@ def test_more_jobs_than_a_client_commonly_has_connections_leave_one_to_ask_who_i
             return await asyncio.gather(*(client.rpc.connect(address) for _ in range(600)))
 
         client.sync(take_many, callback_timeout=60)  # as so many jobs that run would
-        before = cluster._answered
-        cluster._look()
-        assert cluster._answered > before
+        assert client.sync(cluster._ask_who_is_there, callback_timeout=20)
     finally:
         cluster.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_who_was_stopped_for_a_while_does_not_take_the_others_for_gone(healthy, monkeypatch):
+    asleep, really = [0.0], effects.monotonic
+    monkeypatch.setattr(effects, "monotonic", lambda: really() + asleep[0])
+    address = json.loads(healthy.scheduler.file.read_text())["address"]
+    cluster = Real(read_address(address), Certificates(), lambda *_said: None)
+    try:
+        until(lambda: cluster.threads == 2, what="two workers")
+        there = list(cluster._seen)
+        asleep[0] = 1_000.0  # Ctrl-Z, and `fg` a quarter of an hour later
+        cluster.require_there()
+        assert [cluster.is_alive(one) for one in there] == [True, True]
+    finally:
+        cluster.close()
