@@ -30,7 +30,7 @@ def name_causes(task: str, verified: Verified, state: RunState, repository: Repo
     whole = "" if state.failed_tree else state.whole_head
     own, last = state.task(task).commit, state.last_landing_head
     good = whole if whole and (not own or repository.is_ancestor(own, whole)) else own
-    found = []
+    found: list[str] = []
     if not (last and good == whole and repository.is_ancestor(last, good)):
         found += _last_landing(verified, state)
     if good and repository.resolve(good):
