@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import subprocess
+import sys
 import threading
 import types
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -64,6 +66,35 @@ def served(app):
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+_LOAD = """
+import json, sys, types
+from runner.gates.contracts.inside import plain_settings
+exec(sys.argv[1])
+check, invalid = plain_settings.load_validator()
+document = json.loads(sys.argv[2])
+check(document)
+del document["info"]
+try:
+    check(document)
+except invalid as problem:
+    print("pydantic" in sys.modules, problem.message.partition("\\n")[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "loaded"),
+    [
+        ("", False),
+        ("import pydantic", True),
+        ("plain_settings._default_of = None  # what stands in is not enough", True),
+    ],
+)
+def test_the_validator_needs_no_pydantic_and_has_it_where_it_does(first, loaded):
+    argv = [sys.executable, "-c", _LOAD, first, json.dumps(DOCUMENT)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout == f'{loaded} "info" is a required property\n'
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ Random requests hardly ever want the same thing twice, so the answer to that wou
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -31,6 +32,7 @@ from runner.gates.contracts.inside.application import (
     refuse_taken_port,
 )
 from runner.gates.contracts.inside.operations import operations_of, references_of, resolve_reference
+from runner.gates.contracts.inside.plain_settings import load_validator
 from runner.gates.contracts.inside.report import (
     Ended,
     Report,
@@ -63,6 +65,7 @@ CHECKS = (
 
 def main() -> None:
     """Test an application as the job says."""
+    gc.disable()  # until all is loaded, see `Tester.examples`
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     # A hook of this kind cannot be taken away again, nor passed by from Python (PEP 578).
     sys.addaudithook(only_loopback)
@@ -108,9 +111,7 @@ def watch(seconds: float, output: Output, report: Report) -> None:
 
 def validate(document: dict[str, Any]) -> None:
     """Refuse what is no OpenAPI 3 document, in the validator's words."""
-    from openapi_spec_validator import validate as check
-    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
-
+    check, invalid = load_validator()
     if not str(document.get("openapi")).startswith("3."):
         raise Ended("invalid", "it does not say that it is OpenAPI 3")
     for reference in references_of(document):
@@ -118,7 +119,7 @@ def validate(document: dict[str, Any]) -> None:
             raise Ended("invalid", f"its reference {reference} leads to nothing")
     try:
         check(document)
-    except OpenAPIValidationError as problem:
+    except invalid as problem:
         where = "/".join(map(str, getattr(problem, "absolute_path", ())))
         text = str(problem.message).partition("\n")[0]
         raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
@@ -165,6 +166,11 @@ class Tester:
         self.follow_calls()
         config = SchemathesisConfig.from_dict(self.settings())
         schema = schemathesis.openapi.from_dict(self.job["document"], config=config)
+        if not gc.isenabled():
+            # What is loaded stays: looked through at each collection, and at one that hypothesis
+            # asks for, it would be a tenth of all the work.
+            gc.freeze()
+            gc.enable()
         stream = from_schema(schema).execute()
         for event in stream:
             if isinstance(event, events.PhaseFinished):
