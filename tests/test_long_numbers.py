@@ -19,9 +19,9 @@ from runner.errors import RunnerError
 from runner.gates import test_reports
 from runner.gates.contracts import schema_normal_form
 from runner.gates.contracts.inside import operations
+from runner.gates.count_parsers import read_counts
 from runner.gates.junit import read_results
 from runner.gates.mutation.brace_mutants import brace_mutants
-from runner.gates.result_parsers import read_counts
 from runner.history.change import ChangesDocument, _is
 from runner.history.commit_log import Told
 from runner.plan.checks import check_plan

@@ -7,19 +7,12 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
+from runner.gates.count_parsers import CLOSING, count_told_failures, ran_no_test, read_counts
 from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
 from runner.gates.reporters import expects, not_taken, with_reports
-from runner.gates.result_parsers import (
-    CLOSING,
-    count_told_failures,
-    output_of,
-    parse_results,
-    ran_no_test,
-    read_counts,
-    without_colours,
-)
+from runner.gates.result_parsers import output_of, parse_results, without_colours
 from runner.gates.script_targets import name_script, only_looks
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex

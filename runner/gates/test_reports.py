@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from runner.gates.count_parsers import read_counts
 from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.junit import (
     FAILED_WORDS,
@@ -29,11 +30,7 @@ from runner.gates.junit import (
     Told,
     read_results,
 )
-from runner.gates.result_parsers import (
-    parse_results,
-    read_counts,
-    without_colours,
-)
+from runner.gates.result_parsers import parse_results, without_colours
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.text.wording import read_number

@@ -9,8 +9,8 @@ from gates_trees import a_check, put
 
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
+from runner.gates.count_parsers import count_told_failures
 from runner.gates.coverage_gate import weigh_proofs
-from runner.gates.result_parsers import count_told_failures
 from runner.model import Proof, Severity, Verdict, digest_of
 from runner.model.grades import grade_of
 

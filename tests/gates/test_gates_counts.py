@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.gates.result_parsers import ran_no_test, read_counts
+from runner.gates.count_parsers import ran_no_test, read_counts
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.app.build.run_parts import sandbox_of
 from runner.gates import contract_tests, contracts, shim
-from runner.gates.result_parsers import ran_no_test
+from runner.gates.count_parsers import ran_no_test
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of
