@@ -121,7 +121,7 @@ def validate(document: dict[str, Any]) -> None:
         check(document)
     except invalid as problem:
         where = "/".join(map(str, getattr(problem, "absolute_path", ())))
-        text = str(problem.message).partition("\n")[0]
+        text = str(getattr(problem, "message", problem)).partition("\n")[0]
         raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
     except RecursionError:
         raise Ended("invalid", "it refers to itself without end") from None
