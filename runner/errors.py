@@ -111,7 +111,7 @@ def _find_full_folder() -> str:
     An error of a file that is written through a buffer does not name it.
     """
     names = ("XDG_CACHE_HOME", "HOME", "TMPDIR")
-    for folder in (os.curdir, *filter(None, map(os.environ.get, names)), "/tmp"):  # noqa: S108
+    for folder in (os.curdir, *filter(None, map(os.environ.get, names)), "/tmp"):  # noqa: S108 - looked at
         try:
             disk = os.statvfs(folder)
         except OSError:

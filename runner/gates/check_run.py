@@ -110,12 +110,19 @@ class CheckRun:
         )
         return (*said, left)
 
+    @property
+    def told_of(self) -> str:
+        """What the output of a test contract that passed tells of failures; else empty."""
+        if not (self.told_failures and self.check.kind == "test" and self.passed):
+            return ""
+        many = "a test" if self.told_failures == 1 else f"{self.told_failures} tests"
+        return f"its output tells of {many} that failed"
+
     def _find_told(self) -> Iterator[Finding]:
-        if self.told_failures and self.check.kind == "test" and self.passed:
-            many = "a test" if self.told_failures == 1 else f"{self.told_failures} tests"
+        if self.told_of:
             yield Finding(
                 check=self.check.id,
-                message=f"its output tells of {many} that failed; it ended with exit code 0",
+                message=f"{self.told_of}; it ended with exit code 0",
                 severity=Severity.WARNING,
                 hint="where that is no text of the program itself, have the command end with it",
             )

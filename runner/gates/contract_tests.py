@@ -110,7 +110,7 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
     if first.passed and first.flaky:
         return _report_repeat(first)
     if first.passed:
-        return Proved(_with_selection(first), first.notes())
+        return Proved(_with_notes(first), first.notes())
     if _may_be_chance(first) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         # As it stands: a limit of time may not hold while lines are counted.
@@ -154,12 +154,16 @@ def _may_be_chance(trial: CheckRun) -> bool:
     return not (trial.failing and certain)
 
 
-def _with_selection(trial: CheckRun) -> Proof:
-    """The proof, saying which tests its command selects: that is the plan's to choose."""
+def _with_notes(trial: CheckRun) -> Proof:
+    """The proof, saying which tests its command selects, and of which failures its output tells.
+
+    The one is the plan's to choose, the other the program's; whoever reads it should know.
+    """
     chosen = selection_of(trial.check.command)
-    if not chosen or trial.proof.note:
+    selected = f"selected by {', '.join(chosen)}" if chosen else ""
+    if trial.proof.note:
         return trial.proof
-    return replace(trial.proof, note=f"selected by {', '.join(chosen)}")
+    return replace(trial.proof, note="; ".join(filter(None, (selected, trial.told_of))))
 
 
 def _report_repeat(trial: CheckRun) -> Proved:

@@ -7,11 +7,11 @@ from workplace import PASSES, Workplace, a_task
 BOTH = ("TASK-001", "TASK-002")
 
 
-def a_plan_in(workplace, folder, **fields):
+def a_plan_in(workplace, folder, file="x.txt", **fields):
     """Two tasks, of the same words wherever they stand."""
     below = Workplace(workplace.root / folder, workplace.home)
     below.plan(
-        a_task("TASK-001", "First", blocks={"x.txt": "x\n"}, tests=[PASSES], **fields),
+        a_task("TASK-001", "First", blocks={file: "x\n"}, tests=[PASSES], **fields),
         a_task("TASK-002", "Second", needs=["TASK-001"], blocks={"y.txt": "y\n"}, tests=[PASSES]),
     )
     return below
@@ -45,13 +45,14 @@ def test_a_clone_that_has_no_journal_knows_whose_each_landing_is(two, tmp_path, 
     assert first.statuses == dict.fromkeys(BOTH, "DONE")
 
 
-def test_a_plan_whose_folder_was_moved_is_proven_where_it_is_now(workplace):
-    a_plan_in(workplace, "packages/a").run()
+@pytest.mark.parametrize("file", ["x.txt", "made/x.txt"])
+def test_a_plan_whose_folder_was_moved_is_proven_where_it_is_now(workplace, file):
+    a_plan_in(workplace, "packages/a", file).run()
     workplace.git("mv", "packages/a", "packages/b")
     workplace.commit(message="moved")
     moved = Workplace(workplace.root / "packages/b", workplace.home)
     said = moved.runner("status").out
-    assert "../a/x.txt is gone since it was proven (was the plan's folder moved?)" in said
+    assert f"../a/{file} is gone since it was proven (was the plan's folder moved?)" in said
     assert moved.runner("verify", "--all", "--trust").code == 0
     assert "unproven" not in moved.runner("status").out
     assert "nothing would run" in moved.runner("run", "--dry-run", "--trust").said

@@ -89,3 +89,12 @@ def test_the_note_of_a_substituted_test_names_what_was_written(workplace):
     assert workplace.run().code == 3
     said = 'cannot fail: "echo `python3 -m unittest`" swallows the exit of "python3 -m unittest"'
     assert said in workplace.status_line("TASK-001")
+
+
+def test_failures_that_a_script_counts_itself_are_told_in_the_evidence(workplace):
+    counts = {"check.sh": "echo '3 passed, 1 failed'\n"}
+    workplace.plan(a_task("TASK-001", blocks=counts, tests=["sh check.sh"]))
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "TC-001: its output tells of a test that failed" in ended.said
+    assert "its output tells of a test that failed" in workplace.runner("evidence", "TASK-001").out
