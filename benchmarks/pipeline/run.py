@@ -25,7 +25,7 @@ from sources import a_source
 
 from runner.model import Action, Change, digest_of
 from runner.writes.log import Review, WriteLog
-from runner.writes.pipeline import WriteContext, WriteRules, pass_writes
+from runner.writes.pipeline import WriteContext, WriteRules, admit_writes, compile_writes
 from runner.writes.sast import SastPool, record_findings
 from runner.writes.staging import Staging
 
@@ -62,7 +62,7 @@ def ours(contents: dict[str, bytes], root: Path) -> tuple[float, float]:
             bench = WriteContext(root, lambda _path: None, staging=Staging(root), sast=sast)
             task = f"TASK-{number:03d}"
             rules = WriteRules("run", task, 1, ("any",))
-            passed = pass_writes([change], rules, bench)
+            passed = compile_writes(admit_writes([change], rules, bench), rules, bench)
             assert passed.clean, passed.findings
             log.record(passed.changes, run="run", task=task, attempt=1, review=Review.OFF)
             scans.append((task, passed.sast))

@@ -23,7 +23,6 @@ from runner.repo.git import (
     text,
 )
 from runner.repo.lock_files import UnusualError
-from runner.repo.merge import Merged, carry
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.proposal_bounds import Bounds, Spelling, find_left_over
 from runner.repo.small_tree import SmallTree
@@ -380,18 +379,6 @@ class Scratch:
         for change in self._while_wanted(ordered):
             path = self.lender.prefix.value + change.path
             put(self.tree_folder, path, change.mode, change.content)
-
-    def merge_onto(self, new_base: str | None, changes: Sequence[Change]) -> Merged:
-        """Reset the tree to `new_base` and put the changes made on the old base into it.
-
-        With conflicts the tree is `new_base` alone. Contents come from `changes`.
-        """
-        self._lent = None  # merging makes objects
-        merged = carry(self._git, self.lender.prefix, (self.base, new_base), changes)
-        self.reset(new_base)
-        if not merged.conflicts:
-            self.apply(merged.changes)
-        return merged
 
     def _on(self, index: str) -> Git:
         return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))

@@ -137,14 +137,6 @@ def list_people(store: Store) -> tuple[Person, ...]:
         return tuple(_person_of(row, own) for row in rows)
 
 
-def find_person(store: Store, name: str) -> Person:
-    """One of them. Raises RunnerError for nobody."""
-    known = {one.name: one for one in list_people(store)}
-    if name not in known:
-        raise _make_unknown(name, known)
-    return known[name]
-
-
 def _hold_person(connection: Connection, name: str) -> Person:
     """One of them, who stays as they are until the transaction ends. Raises RunnerError."""
     said = people.select().where(people.c.name == name).with_for_update()

@@ -114,15 +114,6 @@ class Passed:
         return not any(finding.refuses for finding in self.findings)
 
 
-def pass_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteContext) -> Passed:
-    """Take changes through every step, in order; a refused file goes no further.
-
-    Path rules and scope, secret scan, staged write, compile, SAST (which runs on behind); the
-    write log is the engine's at approval. Raises RunnerError where a step cannot go on at all.
-    """
-    return compile_writes(admit_writes(changes, rules, bench), rules, bench)
-
-
 def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteContext) -> Passed:
     """Steps one and two: what may be shown to a person at all is staged."""
     steps: tuple[Step, ...] = (

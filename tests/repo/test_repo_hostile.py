@@ -7,6 +7,8 @@ import pytest
 from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
 from runner.repo.commit import commit_tree, swap_branch, sync_index
+from runner.repo.git import Git
+from runner.repo.merge import carry
 from runner.repo.read import Repository
 from runner.repo.refs import draft, drop_ref, keep_ref
 from runner.repo.scratch import Scratch
@@ -134,7 +136,7 @@ def test_a_scratch_tree_runs_nothing_and_holds_the_bytes_git_stores(tmp_path):
     write(scratch.project, {"a.txt": "changed\n", "b.bin": "changed\n", "n.bin": "x"})
 
     assert [change.path for change in scratch.changes()] == ["a.txt", "b.bin", "n.bin"]
-    scratch.merge_onto(base, scratch.changes())
+    carry(Git(real), scratch.lender.prefix, (base, base), scratch.changes())
 
     assert ran(tmp_path) == []
 

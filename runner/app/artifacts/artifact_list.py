@@ -147,7 +147,9 @@ def _fetch(
     there = read_beneath(to, path)
     if there is not None and there != content:
         raise RunnerError(
-            "another file is in the way", where=str(to / path), hint="--to ANOTHER-FOLDER",
+            "another file is in the way",
+            where=str(to / path),
+            hint="--to ANOTHER-FOLDER",
             code=ExitCode.CONFLICT,
         )
     write_beneath(to, path, content, 0o644, durable=False)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 ADDRESS = regex(r"(tcp|tls|ucx|ws|wss)://(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
 _HOST = regex(r"(\[[0-9A-Fa-f:.%]+\]|[^/:\s\[\]]+):(\d{1,5})")
 _SAFE = frozenset({"tls", "wss"})
-WORDS = ("inline", "threads", "dask")
 HINT = "inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
 
 
@@ -69,12 +68,6 @@ def read_address(text: str) -> Address | None:
     """An address as Dask writes it, or None."""
     found = ADDRESS.fullmatch(text.strip())
     return Address(found[1], found[2], int(found[3])) if found else None
-
-
-def is_executor(text: str) -> bool:
-    """Whether a setting's value names an executor, as far as can be told without looking."""
-    word, colon, rest = text.partition(":")
-    return word in WORDS and (bool(rest) if colon else True) and (not colon or word == "dask")
 
 
 def scheduler_of(executor: str) -> Address | None:

@@ -11,21 +11,10 @@ from runner.model import GateSpec, Network, Spec, Task
 from runner.run.executors.addresses import (
     explain_exposing,
     explain_exposure,
-    is_executor,
     is_sealed,
     read_address,
     scheduler_of,
 )
-
-
-@pytest.mark.parametrize("word", ["inline", "threads", "dask", "dask:tcp://h:1", "dask:s.json"])
-def test_a_word_that_names_an_executor(word):
-    assert is_executor(word) is True
-
-
-@pytest.mark.parametrize("word", ["", "ray", "dask:", "threads:4", "inline:x", "ray:tcp://h:1"])
-def test_a_word_that_names_none(word):
-    assert is_executor(word) is False
 
 
 @pytest.mark.parametrize(
