@@ -75,7 +75,7 @@ types-macos: $(READY)
 floors: $(READY) ## import-linter: every import points down
 	$(BIN)/lint-imports
 
-house: $(READY) ## What the house is made of, in figures: lines, files, names, circles, rooms
+house: $(READY) ## Lines, statements, files and private words, each with its bound (tests/house_bounds.toml)
 	$(BIN)/python tests/house.py
 
 # By worksteal a worker keeps the tests of a file, and what they share is made once.
