@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.gate import gate_report
 from runner.app.gate.measure import Gate, GateRequest
+from runner.app.gate.test_suite import TESTS
 from runner.app.prove.measure_coverage import (
     CoverageRequest,
     check_coverage,
@@ -128,7 +129,8 @@ def _warn_of_uncommitted(repository: Repository, head: str) -> None:
 def _tell_ran(said: Reproven) -> None:
     """How it ended, as soon as it did; what it printed only where it failed."""
     sign = "failed" if said.failed else "passed"
-    line = f"{display(said.task)}  {display(said.contract)}  {sign}  {said.seconds:.1f} s"
+    who = "" if said.task == TESTS else f"{display(said.task)}  "
+    line = f"{who}{display(said.contract)}  {sign}  {said.seconds:.1f} s"
     print(redact(line), file=sys.stderr, flush=True)
     for finding in said.findings if said.failed else ():
         lines = (f"  {line}" for line in finding_lines(finding))

@@ -1,6 +1,7 @@
 """Which repositories' commands the person agreed to run; kept in the user's own state folder.
 
 A plan and its settings hold commands. The first run in a repository shows them and asks once.
+A plan that `init` or `demo` wrote is trusted as it is: the first run with other commands asks.
 A record that is missing, damaged or for another folder is no trust. What the repository's settings
 bring, and the agents it calls, are kept as digests: what joins them later is asked about, too.
 """
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FILE = "trust.json"
+_OWN_PLANS = frozenset(("init", "demo"))
+"""How trust was given for a plan that the runner wrote itself."""
 _LONGEST = 500
 _PLAIN = regex(r"[\w ./:=@,+-]+")
 """A command without quotes, redirections, expansions, or a second command."""
@@ -40,6 +43,12 @@ class Trust:
         """Whether the person agreed to run this repository's commands."""
         record = self._records().get(_name(root))
         return isinstance(record, dict) and bool(record.get("how"))
+
+    def covers_later_plans(self, root: Path) -> bool:
+        """Whether the person agreed to the commands of any plan in this repository."""
+        record = self._records().get(_name(root))
+        how = record.get("how") if isinstance(record, dict) else None
+        return bool(how) and how not in _OWN_PLANS
 
     def list_unseen(self, root: Path, brought: Iterable[str]) -> tuple[str, ...]:
         """What of these texts the person was not shown when they agreed; all without a record."""

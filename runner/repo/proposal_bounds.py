@@ -44,6 +44,10 @@ class ProposalError(RunnerError):
         self.path = path
 
 
+class TooMuchError(ProposalError):
+    """A task proposes more than the bounds allow: another attempt would only cost as much."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """The settings `proposal_file_size`, `proposal_size` and `proposal_files`; sizes in bytes."""
@@ -73,7 +77,7 @@ class Bounds:
     ) -> list[bytes]:
         """The same files; raises ProposalError for too much."""
         if len(paths) > self.files:
-            raise ProposalError(
+            raise TooMuchError(
                 "",
                 f"the task left {len(paths):,} files that are new or changed; "
                 f"it may propose {self.files:,} at most",
@@ -90,7 +94,7 @@ class Bounds:
             total += size
             if size > self.file_size:
                 shown = inside(text(path))
-                raise ProposalError(
+                raise TooMuchError(
                     shown,
                     f"{shown} has {size:,} bytes; a task may propose files of "
                     f"{self.file_size:,} at most",
@@ -98,7 +102,7 @@ class Bounds:
                     f"({format_size(self.file_size)}) in your settings",
                 )
         if total > self.size:
-            raise ProposalError(
+            raise TooMuchError(
                 "",
                 f"the task's files have {total:,} bytes; it may propose {self.size:,} at most",
                 "write less, have git ignore what is made on the way, or raise proposal_size "

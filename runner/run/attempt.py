@@ -15,7 +15,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
-from runner.repo.proposal_bounds import ProposalError
+from runner.repo.proposal_bounds import ProposalError, TooMuchError
 from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
@@ -80,16 +80,16 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)
-    seen, too_large = _look(assignment, site, said)
+    seen, unread, ending = _look(assignment, site, said)
     outcome = Outcome(
         task=assignment.task.id,
         attempt=assignment.attempt,
-        ending=Ending.FAILED,
+        ending=ending,
         base=assignment.base,
         tree=seen.tree,
         changes=seen.changes,
         decisions=said.decisions,
-        findings=(*said.findings, *too_large, *_find_ignored(assignment, site, seen)),
+        findings=(*said.findings, *unread, *_find_ignored(assignment, site, seen)),
         summary=said.summary,
         usage=said.usage,
         failure=said.failure,
@@ -111,20 +111,21 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
 
 def _look(
     assignment: Assignment, site: WorkerContext, said: Said
-) -> tuple[Snapshot, tuple[Finding, ...]]:
-    """What the tree holds now; a file too large to hold is a finding."""
+) -> tuple[Snapshot, tuple[Finding, ...], Ending]:
+    """Return what the tree holds now, what keeps it from being read, and how that ends."""
     if assignment.is_check:  # nothing of it has run yet, so nothing can have changed
         site.scratch.sign()
         tree = site.scratch.base_tree()
         if site.memory is not None:
             site.memory.trees[assignment.base] = tree
-        return Snapshot(tree, ()), ()
+        return Snapshot(tree, ()), (), Ending.FAILED
     try:
         seen = site.scratch.last_snapshot(_find_written(assignment, said))
     except ProposalError as error:
         finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
-        return Snapshot(tree="", changes=()), (finding,)
-    return seen, tuple(_clashes(assignment, site, seen))
+        ending = Ending.BLOCKED if isinstance(error, TooMuchError) else Ending.FAILED
+        return Snapshot(tree="", changes=()), (finding,), ending
+    return seen, tuple(_clashes(assignment, site, seen)), Ending.FAILED
 
 
 def _find_written(assignment: Assignment, said: Said) -> frozenset[str] | None:

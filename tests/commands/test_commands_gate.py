@@ -137,8 +137,8 @@ def test_only_tests_that_reach_the_change_run_and_a_text_for_people_runs_none(gr
         ("runner.toml", "configures tests"),
         (".github/workflows/check.yml", "says how tests are run"),
         (".gitlab-ci.yml", "says how tests are run"),
-        ("data/rates.csv", "no task declares"),
-        ("native/fast.c", "nobody can see here"),
+        ("data/rates.csv", "nothing declares"),
+        ("native/fast.c", "nothing declares"),
     ],
 )
 @pytest.mark.parametrize("files", [FILES, WITH_PLAN], ids=["without a plan", "with a plan"])
@@ -149,6 +149,23 @@ def test_what_may_reach_every_test_runs_everything_with_the_reason(ground, path,
     said = gate(ground, "--json", "--tests", "" if files is WITH_PLAN else NOTHING)
     assert why in said.json["whole"]
     assert said.json["count"] == said.json["total"]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_run"),
+    [
+        *((path, False) for path in ("notes.rst", "docs/notes.txt", "CHANGELOG", "AUTHORS.in")),
+        *((path, True) for path in ("CMakeLists.txt", "tests/data/words.txt")),
+    ],
+)
+def test_a_document_runs_nothing_and_no_task_is_named_without_a_plan(ground, path, is_run):
+    a_shop(ground, FILES)
+    change(ground, {path: "# new\n"}, branch="documents")
+    said = gate(ground, "--tests", NOTHING, "--comment", "comment.md")
+    assert ("nothing was run" not in said.out) is is_run
+    told = said.out + said.err + (ground.folder / "comment.md").read_text()
+    assert "task" not in told.casefold()
+    assert "TESTS" not in told
 
 
 @pytest.mark.parametrize(

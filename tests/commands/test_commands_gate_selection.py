@@ -59,7 +59,7 @@ def files_of(*names):
             [],
             {"tests/snapshots/cart/total.txt": "11\n"},
             None,
-            "no task declares",
+            "nothing declares",
             id="a snapshot",
         ),
         pytest.param(

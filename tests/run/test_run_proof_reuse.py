@@ -153,8 +153,8 @@ def test_tests_stand_where_nothing_that_they_ran_has_changed(place, files):
         ({"pyproject.toml": "[tool.x]\n"}, "configures every test"),
         ({"requirements.txt": "six\n"}, "configures every test"),
         ({"tests/test_mine.py": "X = 1\n"}, "TC-001 ran tests/test_mine.py"),
-        ({"some.csv": "1\n"}, "no task declares some.csv"),
-        ({"tool.rb": "1\n"}, "nobody can see"),
+        ({"some.csv": "1\n"}, "nothing declares some.csv"),
+        ({"tool.rb": "1\n"}, "imports of its language"),
     ],
 )
 def test_tests_run_again_where_it_may_be_otherwise(place, files, said):

@@ -159,6 +159,20 @@ def test_a_run_whose_lease_was_taken_stops_and_keeps_its_work(team, gate):
     assert team.landings == ["TASK-001", "TASK-002"]
 
 
+def test_a_lease_that_was_taken_needs_one_run_and_says_what_to_pull_before_it(team):
+    first = team.begin(*tasks())
+    second = team.clone("second")
+    assert team.run(second, "lease", "--take", "--reason", "mine")[0] == 0
+    assert team.run(second)[0] == 0
+    assert len(team.landings) == 2
+    code, said = team.run(first, "lease", "--take", "--reason", "mine")
+    assert code == 0, said
+    pull = "git pull --rebase origin main"
+    assert f"origin has commits of main that are not here; {pull}, then run again" in said
+    first.git(*pull.split()[1:])
+    assert team.run(first)[0] == 0
+
+
 def test_what_was_kept_lands_later_without_being_made_again(team, gate, tmp_path):
     made = tmp_path / "made"
     (one,) = tasks(gate=gate, count=1)

@@ -222,6 +222,8 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more
     said = workplace.run().out
     assert "put this line into its section" not in said
     assert "git ignores" not in said
+    assert len(workplace.happened("attempt.started", "TASK-001")) == 1
+    assert "has 62,914,560 bytes; a task may propose files of 52,428,800 at most" in said
     step = "raise proposal_file_size (50MB) in your settings; then `runner retry TASK-001`"
     assert step in next(line for line in said.splitlines() if line.startswith("  next: "))
 

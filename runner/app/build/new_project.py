@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects, starter
+from runner.app.build import suitability
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.config.trust import Trust
 from runner.errors import RunnerError
@@ -61,7 +62,7 @@ def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
     git.run("add", "--", PLANS[0])
     git.run("commit", "--quiet", "--no-verify", "-m", "docs: the plan")
     project = Project.open(folder, environ)
-    Trust(project.places.state).give(project.root, "demo")
+    _trust_plan(project, "demo")
 
 
 def _is_taken(path: Path) -> bool:
@@ -75,4 +76,10 @@ def _trust(folder: Path, environ: Mapping[str, str]) -> None:
     take_up_default_gates(project)
     settings = project.settings
     if not (settings.gates or settings.gates_by_type or settings.command):
-        Trust(project.places.state).give(project.root, "init")
+        _trust_plan(project, "init")
+
+
+def _trust_plan(project: Project, how: str) -> None:
+    """Let the commands of the plan as it is now run without a question."""
+    commands = suitability.list_commands(project, project.check().plan)
+    Trust(project.places.state).give(project.root, how, (line for _, line in commands))

@@ -243,11 +243,15 @@ def require_trust(
     # Backwards, so that of a line that several bring the first one is named.
     brought = {line: who for who, line in reversed(tuple(_list_brought_commands(project, plan)))}
     given = trust.is_given(project.root)
+    if given and not trust.covers_later_plans(project.root):
+        brought |= {
+            line: who for who, line in reversed(tuple(list_commands(project, plan))) if line
+        }
     if given:
         unseen = trust.list_unseen(project.root, reversed(brought))
         shown = commands_shown((brought[line], line) for line in unseen)
     else:
-        shown = commands_shown(_commands(project, plan))
+        shown = commands_shown(list_commands(project, plan))
     if not shown or project.environ.get("CI", "").lower() == "true":
         return
     if trusted:
@@ -276,7 +280,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
         return
     trust = Trust(source.places.state)
     brought = {line: who for who, line in reversed(tuple(_list_brought_commands(clone, plan)))}
-    if not trust.is_given(source.root):
+    if not trust.covers_later_plans(source.root):
         raise RunnerError(
             "this repository's commands are not trusted yet; nothing has run",
             hint="read its plan and settings, then: runner bridge … --trust",
@@ -355,7 +359,7 @@ def _file(said: str) -> str:
     return file if file in ("runner.toml", "pyproject.toml") else ""
 
 
-def _commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+def list_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
     """Every command that a run would start, with who asks for it."""
     for gate in project.settings.gates:
         yield "settings", gate.command

@@ -123,7 +123,8 @@ def as_text(result: GateResult) -> str:
 
 
 def _lines_of(one: Affected) -> Iterator[str]:
-    yield f"{display(one.task)}  {display(join_few(one.contracts, 8))}"
+    who = "" if one.task == TESTS else f"{display(one.task)}  "
+    yield f"{who}{display(join_few(one.contracts, 8))}"
     for why in one.reasons[:_REASONS]:
         yield f"  {why.kind:<9}  {display(why.place)}  {display(why.text)}"
     if len(one.reasons) > _REASONS:
@@ -140,10 +141,7 @@ def as_comment(result: GateResult) -> str:
     if result.whole:
         lines += ["", f"Everything was run: {escape_markdown(result.whole)}."]
     if result.selected:
-        lines += ["", "| Task | May change | Why |", "|---|---|---|"]
-        lines += [_row(one) for one in result.selected[:_MOST_ROWS]]
-        more = len(result.selected) - _MOST_ROWS
-        lines += [f"| … and {more} more | | |"] if more > 0 else []
+        lines += ["", *_format_table(result)]
     lines += ["", *(f"- {escape_markdown(note)}" for note in result.notes)]
     left = _LONGEST - sum(len(line) + 1 for line in lines)
     for number, one in enumerate(result.breaks):
@@ -156,10 +154,18 @@ def as_comment(result: GateResult) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(one: Affected) -> str:
-    reasons = "; ".join(why.text for why in one.reasons[:_REASONS])
-    names = join_few(one.contracts, 8)
-    return f"| {' | '.join(map(escape_markdown, (one.task, names, reasons)))} |"
+def _format_table(result: GateResult) -> Iterator[str]:
+    """Yield the rows of what may change; without a plan there is no column of tasks."""
+    names_tasks = result.suite is not None and bool(result.suite.plan)
+    columns = (*(("Task",) if names_tasks else ()), "May change", "Why")
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    for one in result.selected[:_MOST_ROWS]:
+        reasons = "; ".join(why.text for why in one.reasons[:_REASONS])
+        cells = (*((one.task,) if names_tasks else ()), join_few(one.contracts, 8), reasons)
+        yield f"| {' | '.join(map(escape_markdown, cells))} |"
+    if (more := len(result.selected) - _MOST_ROWS) > 0:
+        yield f"| … and {more} more {'| ' * (len(columns) - 1)}|"
 
 
 def _break_lines(one: Reproven) -> Iterator[str]:

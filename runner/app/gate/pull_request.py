@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
+from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, governs
+from runner.languages.registry import code_row
 from runner.lazy_dataclass import dataclass
 from runner.repo.merge import merge_commits
 from runner.text.display import display
@@ -29,7 +31,8 @@ _OF_CI = re.compile(
 )
 _PROSE = re.compile(
     r"\.(?:md|rst|adoc|png|jpe?g|gif|svg|ico)\Z"
-    r"|(?:\A|/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|CODEOWNERS|\.gitignore)(?:\.\w+)?\Z"
+    r"|(?:\A|/)(?:LICEN[CS]E|COPYING|NOTICE|CODEOWNERS|\.gitignore)(?:\.\w+)?\Z"
+    r"|(?:\A|/)(?:AUTHORS|CHANGELOG)[^/]*\Z|(?<!CMakeLists)\.txt\Z"
 )
 
 
@@ -66,9 +69,15 @@ def open_pull_request(
         return PullRequest(name, merge)
     found = tuple(find_changes(repository, merge.base, merge.commit))
     differing = repository.diff_trees(merge.base, merge.commit)
-    prose = frozenset(one.path for one in found if _PROSE.search(one.path))
+    prose = frozenset(one.path for one in found if _is_document(one.path))
     prose = prose if not runs_prose(merge.commit) else frozenset()
     return PullRequest(name, merge, found, _explain_whole(differing), prose)
+
+
+def _is_document(path: str) -> bool:
+    """Return whether people read a file; code, and plain text of tests, is no document."""
+    is_data = path.endswith(".txt") and is_test_path(path)
+    return bool(_PROSE.search(path)) and code_row(path) is None and not is_data
 
 
 def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:

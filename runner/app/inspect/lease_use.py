@@ -42,6 +42,8 @@ class LeaseView:
     standing: Standing
     seconds: float
     """The ttl that holds here."""
+    first: str = ""
+    """What to do before the next run here can begin."""
 
 
 def look_at_lease(project: Project) -> LeaseView:
@@ -67,12 +69,13 @@ def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseVi
     with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
         lease = _open(project, repository)
         lease.doing = "taken by hand"
-        before = lease.take_by_hand(text)
+        before, problem = lease.take_by_hand(text)
         if before.value is not None and not before.is_own:
             moved = LeaseMoved(lease.branch, before.lease.who, lease.holder, text, by="person")
             with Journal.open(project.journal_path) as journal:
                 journal.append(moved, durable=True)
-        return LeaseView(lease.name, lease.branch, before, lease.seconds)
+        first = f"{problem.message}; {problem.hint}" if problem else ""
+        return LeaseView(lease.name, lease.branch, before, lease.seconds, first)
 
 
 def _open(project: Project, repository: Repository) -> BranchLease:
@@ -186,4 +189,5 @@ def takeover_text(seen: LeaseView) -> str:
     there, branch = seen.standing, display(seen.branch)
     whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
     again = f"without a run it lapses after {seen.seconds:g} s"
-    return f"the lease of {branch}: {whose}\nrunner run goes on with it; {again}"
+    how = seen.first or "runner run goes on with it"
+    return f"the lease of {branch}: {whose}\n{how}; {again}"

@@ -141,12 +141,19 @@ class BranchLease:
             code=ExitCode.CONFLICT,
         )
 
-    def take_by_hand(self, reason: str) -> Standing:
-        """Take it for this clone's next run, from whoever holds it; how it stood before."""
+    def take_by_hand(self, reason: str) -> tuple[Standing, PublishError | None]:
+        """Take it for this clone's next run, from whoever holds it.
+
+        Return how it stood before, and what keeps that run from beginning.
+        """
         before = self.look()
         with Remote(self.repository, self.name, self.environ) as self._remote:
             self.take(reason)
-        return before
+            try:
+                self._require_tip(self._remote.read(self._branch_ref))
+            except PublishError as error:
+                return before, error
+        return before, None
 
     def give_back_left(self) -> None:
         """Give back what a run of this clone still holds that was killed; nothing else is touched.

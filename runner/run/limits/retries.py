@@ -96,8 +96,9 @@ class Retries:
             self._not_adopted(task, outcome)
         elif outcome.ending is Ending.BLOCKED:
             reason = outcome.reason or Reason.CHECKS
-            told = _first_refusal if reason in _TOLD else lambda one: what_failed(one, 1)
-            self.books.block(task, outcome, reason, told(outcome))
+            is_read = bool(outcome.tree) and reason not in _TOLD
+            note = what_failed(outcome, 1) if is_read else _first_refusal(outcome)
+            self.books.block(task, outcome, reason, note)
         elif not same and (outcome.failure is not None or self._is_agent(task)):
             self._by_its_class(task, outcome)
         elif same or len(tries) >= self._most(task):
