@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
+from runner.gates.loaded_scripts import quote
 from runner.gates.own_files import make_empty, own_folder, put
 from runner.gates.test_reports import read_told, settle_doubt
 from runner.lazy_dataclass import dataclass
@@ -160,7 +161,7 @@ def _with_hooks(plain: Fitted, bench: GateContext, folder: Path) -> Fitted:
         **plain.variables,
         "RUNNER_REPORT_OUT": str(folder),
         "PYTHONPATH": shim.search_path(start, given.get("PYTHONPATH", "")),
-        "NODE_OPTIONS": f"{given.get('NODE_OPTIONS', '')} {node_words(hooks)}".strip(),
+        "NODE_OPTIONS": f"{given.get('NODE_OPTIONS', '')} {quote(hooks / 'report.cjs')}".strip(),
         "PATH": f"{hooks / 'bin'}{os.pathsep}{given.get('PATH', os.defpath)}",
     }
     is_in_front = str(start) in plain.variables.get("PYTHONPATH", "")
@@ -249,9 +250,3 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
             text = _SHELL.format(tool=tool, real=shlex.quote(str(real)), named=_NAMED[tool])
             put(programs / tool, text.encode(), mode=0o755)
     return folder
-
-
-def node_words(folder: Path) -> str:
-    """What NODE_OPTIONS is given (Node's own quoting)."""
-    quoted = str(folder / "report.cjs").replace("\\", "\\\\").replace('"', '\\"')
-    return f'--require "{quoted}"'

@@ -1,8 +1,8 @@
 """The modules that stand before every Python interpreter of a proof: laid out, put in front.
 
-One tells whether a proof without sandbox imported the repository's own copy. An editable install
-puts the repository's path into the interpreter's search path. In a sandbox the scratch tree stands
-at that path; without one, a broken change would be proven by the good old code.
+An editable install puts the repository's path into the interpreter's search path. In a sandbox the
+scratch tree stands at that path; without one, a broken change would be proven by the good old code.
+So one module leads such paths to the scratch tree, and tells what was imported from elsewhere.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates import own_files
+from runner.gates import loaded_scripts, own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Mapping
 
     from runner.gates.base import GateContext
     from runner.process.base import Place, Sandbox
@@ -112,19 +113,37 @@ def in_front(line: str, folder: Path) -> str:
 _SEEN = "imported.txt"
 _OUT = "RUNNER_WATCH_OUT"
 _SHOWN = 3
+_NODE = "loaded_scripts.cjs"
 
 
-def watch_environment(place: Place, sandbox: Sandbox) -> dict[str, str]:
-    """The environment that has Python processes tell; empty where a sandbox makes it needless."""
+def redirect_environment(
+    place: Place, sandbox: Sandbox, given: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables with which installed links into the repository lead to the scratch tree.
+
+    `given` are the others. Empty where a sandbox shows the tree at the repository's own path.
+    """
+    if sandbox.contains:
+        return {}
+    root = place.shown.resolve()
+    return {
+        "PYTHONPATH": search_path(write_module(place), given.get("PYTHONPATH", "")),
+        "RUNNER_WATCH_ROOT": str(root),
+        "RUNNER_WATCH_TREE": str(place.tree.resolve()),
+        "RUNNER_WATCH_SHARED": ":".join(str(root / share) for share in place.shares),
+    }
+
+
+def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) -> dict[str, str]:
+    """The same, with each program of Python and of Node writing down what it loaded elsewhere."""
     if sandbox.contains:
         return {}
     effects.unlink(place.box / _SEEN)
-    return {
-        "PYTHONPATH": search_path(write_module(place)),
-        "RUNNER_WATCH_ROOT": str(place.shown.resolve()),
-        _OUT: str(place.box / _SEEN),
-        "RUNNER_WATCH_SHARED": ":".join(str(place.shown / share) for share in place.shares),
-    }
+    redirected = redirect_environment(place, sandbox, given)
+    script = write_module(place) / _NODE
+    own_files.put(script, loaded_scripts.PRELOAD.encode())
+    options = f"{given.get('NODE_OPTIONS', '')} {loaded_scripts.quote(script)}".strip()
+    return {**redirected, "NODE_OPTIONS": options, _OUT: str(place.box / _SEEN)}
 
 
 def findings(bench: GateContext) -> tuple[Finding, ...]:
@@ -134,13 +153,14 @@ def findings(bench: GateContext) -> tuple[Finding, ...]:
     seen = _load_seen(bench.place.box / _SEEN)
     if not seen:
         return ()
-    names = [path.removeprefix(f"{bench.place.shown}/") for path in seen]
+    root = bench.place.shown.resolve()
+    names = [path.removeprefix(f"{root}/") for path in seen]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     return (
         Finding(
             check="imports",
             message=f"the tests imported the installed copy of {shown}, not the proposed code",
-            hint="apt-get install bubblewrap, or uninstall the editable install",
+            hint="apt-get install bubblewrap, or name these files by relative paths",
         ),
     )
 

@@ -5,7 +5,7 @@ environment variables. Whatever goes wrong in it, the person's program runs as i
 It must be read by older interpreters than ours: nothing here is newer than Python 3.8.
 """
 # ruff: noqa: UP031 - for old interpreters
-# ruff: noqa: PTH100, PTH117, PTH118, PTH120, PTH123 - importing pathlib costs 8 ms a process
+# ruff: noqa: PTH100, PTH110, PTH117, PTH118, PTH120, PTH123 - importing pathlib costs 8 ms a process
 
 from __future__ import annotations
 
@@ -43,25 +43,88 @@ class Quietly:
         return kind is not None and issubclass(kind, Exception)
 
 
-# --- which modules came from the repository's own path ------------------------------------
+# --- modules of the repository --------------------------------------------------------------
+
+
+class Repository:
+    """The repository's own path, of which the scratch tree is what a proof is about."""
+
+    def __init__(self) -> None:
+        environ = os.environ
+        self.root, self.tree = environ["RUNNER_WATCH_ROOT"], environ["RUNNER_WATCH_TREE"]
+        shared = environ["RUNNER_WATCH_SHARED"].split(os.pathsep)
+        self.shared = tuple(path + os.sep for path in shared if path)
+
+    def holds(self, path: Any) -> bool:
+        """Whether a path leads to a file of the repository that is not installed there."""
+        if not isinstance(path, str) or not os.path.isabs(path):
+            return False
+        real = os.path.realpath(path)
+        inside = real == self.root or real.startswith(self.root + os.sep)
+        return inside and not (real + os.sep).startswith(self.shared)
+
+    def lead(self, path: Any) -> Any:
+        """The same path in the scratch tree, where the repository holds it."""
+        return self.tree + os.path.realpath(path)[len(self.root) :] if self.holds(path) else path
+
+
+def redirect() -> None:
+    """Have what is installed as a link into the repository lead to the scratch tree."""
+    repository = Repository()
+    sys.path[:] = [repository.lead(path) for path in sys.path]
+    sys.meta_path.insert(0, Redirected(repository))
+
+
+class Redirected:
+    """Finds in the scratch tree what an editable install or a link would find elsewhere."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        own = "_frozen_importlib"  # of the interpreter itself
+        finders = sys.meta_path
+        self.installed = [one for one in finders if own not in getattr(one, "__module__", "")]
+        self.links = dict(self._find_links())
+
+    def _find_links(self) -> Any:
+        for folder in sys.path:
+            if folder.rstrip(os.sep).endswith("-packages"):
+                with Quietly(), os.scandir(folder) as entries:
+                    for entry in entries:
+                        if entry.is_symlink() and self.repository.holds(entry.path):
+                            yield entry.name.partition(".")[0], os.path.realpath(entry.path)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        """The spec of a module of the repository, from the scratch tree; None for all others."""
+        # They are there already: what is imported here comes here again.
+        from _frozen_importlib_external import PathFinder, spec_from_file_location
+
+        holds, lead = self.repository.holds, self.repository.lead
+        if path is None and name in self.links:
+            return PathFinder.find_spec(name, [lead(os.path.dirname(self.links[name]))], target)
+        if path is not None and any(map(holds, path)):
+            return PathFinder.find_spec(name, [lead(each) for each in path], target)
+        for finder in self.installed:
+            spec: Any = getattr(finder, "find_spec", lambda *_: None)(name, path, target)
+            places = getattr(spec, "submodule_search_locations", None)
+            if holds(getattr(spec, "origin", None)):
+                file, folders = lead(spec.origin), [lead(each) for each in places or ()]
+                spec = spec_from_file_location(
+                    name, file, submodule_search_locations=folders or None
+                )
+                return spec if os.path.exists(file) else None
+            if places is not None and any(map(holds, places)):
+                return PathFinder.find_spec(name, [os.path.dirname(lead(each)) for each in places])
+        return None
 
 
 def watch() -> None:
     """Write down, at exit, which modules came from the repository's own path."""
-    root, out = os.environ["RUNNER_WATCH_ROOT"], os.environ["RUNNER_WATCH_OUT"]
-    shared = tuple(p for p in os.environ["RUNNER_WATCH_SHARED"].split(os.pathsep) if p)
+    repository, out = Repository(), os.environ["RUNNER_WATCH_OUT"]
 
     def tell() -> None:
-        seen = sorted(
-            {
-                path
-                for module in tuple(sys.modules.values())
-                for path in (os.path.realpath(getattr(module, "__file__", None) or ""),)
-                if path.startswith(root + os.sep)
-                and "site-packages" not in path
-                and not path.startswith(shared or ("\0",))
-            }
-        )
+        files = {getattr(module, "__file__", None) for module in tuple(sys.modules.values())}
+        seen = sorted(os.path.realpath(str(path)) for path in filter(repository.holds, files))
+        seen = [path for path in seen if "site-packages" not in path]
         if seen:
             with open(out, "a", encoding="utf-8") as file:
                 file.write("".join(path + "\n" for path in seen))
@@ -306,7 +369,8 @@ def _with_own(env: Any, passed_on: dict[str, str]) -> dict[str, str]:
 def begin() -> None:
     """Start what is switched on, then run the `sitecustomize` that this one stands before."""
     parts = (
-        ("RUNNER_WATCH_ROOT", watch),
+        ("RUNNER_WATCH_ROOT", redirect),
+        ("RUNNER_WATCH_OUT", watch),
         ("RUNNER_REPORT_OUT", report),
         ("RUNNER_COVER_OUT", measure),
     )

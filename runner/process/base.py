@@ -37,9 +37,23 @@ class Place:
     objects: Path | None = None
     """The repository's git objects, which the scratch tree borrows."""
     shares: tuple[str, ...] = ()
-    """Ignored folders of the repository (`.venv`), which a sandbox shows read-only."""
+    """Installed dependencies in the repository (`.venv`), which a sandbox shows read-only."""
     start: str = ""
     """Where commands start, relative to the tree: the project's folder, empty or `sub/`."""
+
+    @property
+    def links(self) -> Path:
+        """The folder of what takes the place of shared folders where nothing is mounted."""
+        return self.box.with_name("links")
+
+    def has_folder(self, path: str) -> bool:
+        """Whether the tree has this folder, and no link is on the way to it."""
+        at = str(self.tree)
+        for name in path.split("/") if path else ():
+            at = f"{at}/{name}"
+            if os.path.islink(at) or not os.path.isdir(at):  # noqa: PTH112, PTH114 - a hot path
+                return False
+        return True
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -23,11 +23,13 @@ from runner.process.tools import which
 from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 IN_REPOSITORY = (".venv", "venv", "env")
 """Folders of a repository where its Python environment is, by custom."""
 MODULES = "node_modules"
+_MOST_SHARED = 500
+"""Shared folders: each is a mount at every start of a command."""
 TEST_PROGRAMS = ("pytest", "py.test")
 """Programs that run a project's tests in the environment they are installed in."""
 _MARK = "pyvenv.cfg"
@@ -39,12 +41,36 @@ _ASDF_NAMES = {"nodejs": "node", "golang": "go"}
 _VERSION = regex(r"[0-9][0-9A-Za-z.+_-]*")
 
 
-def find_shared_folders(root: Path) -> tuple[str, ...]:
-    """Installed environments of the repository, which commands need and no task may change."""
-    found = [name for name in IN_REPOSITORY if (root / name / _MARK).is_file()]
+def find_shared_folders(root: Path, folders: Iterable[str] = ("",)) -> tuple[str, ...]:
+    """Return the installed dependencies in these folders, which commands need and no task changes.
+
+    `folders` are those that git tracks below `root`, the nearest first; "" is `root` itself. What
+    git tracks is part of a proposal, and so is no dependency.
+    """
+    tracked = set(folders)
+    found: list[str] = []
+    for folder in sorted(tracked, key=lambda path: (path.count("/"), path)):
+        above = f"{folder}/" if folder else ""
+        found += [
+            path
+            for name in (*IN_REPOSITORY, MODULES)
+            if (path := above + name) not in tracked and _is_installed(root, path)
+        ]
+        if len(found) > _MOST_SHARED:
+            break
+    return tuple(found[:_MOST_SHARED])
+
+
+def _is_installed(root: Path, path: str) -> bool:
+    whole = root / path
+    if not os.path.isdir(whole):  # noqa: PTH112 - of a large repository 10,000 paths
+        return False
+    if os.path.realpath(whole.parent) != str(Path(os.path.realpath(root), path).parent):
+        return False
+    if whole.name != MODULES:
+        return (whole / _MARK).is_file()
     # A clone may hold a link of this name, to a folder of keys: what is shared is called so itself.
-    modules = Path(os.path.realpath(root / MODULES))
-    return (*found, *([MODULES] if modules.name == MODULES and modules.is_dir() else ()))
+    return Path(os.path.realpath(whole)).name == MODULES
 
 
 def with_own_tools(

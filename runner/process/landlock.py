@@ -169,7 +169,7 @@ class Landlock:
         shown = real(place.shown)
         yield str(place.tree), _READ if command.reads_only else _EVERYTHING
         yield from ((str(path), _EVERYTHING) for path in (place.box, own))
-        shares = (shown / name for name in place.shares)
+        shares = (place.links, *(shown / name for name in place.shares))
         yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         yield from _of_the_machine(where, str(shown), self.read)

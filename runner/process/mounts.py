@@ -144,7 +144,11 @@ def resolver() -> tuple[str, ...]:
 def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
     """The scratch tree in the repository's place, its shared folders, its objects, the box."""
     shown = real(place.shown)
-    shares = [name for name in place.shares if (shown / name).exists()]
+    shares = [
+        name
+        for name in place.shares
+        if (shown / name).exists() and place.has_folder(os.path.dirname(name))  # noqa: PTH120 - text
+    ]
     options = ["--ro-bind" if reads_only else "--bind", str(place.tree), str(shown)]
     for name in shares:
         there = os.path.realpath(shown / name)

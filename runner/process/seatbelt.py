@@ -126,6 +126,7 @@ def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> s
     denied = [*_CLOSED, *other_trees(shown, where, read)]
     asked = {str(real(path)) for path in read}
     shares = {str(real(place.shown / name)) for name in place.shares}
+    shares |= {str(real(place.links))} if shares else set()
     borrowed = {str(real(path)) for path in object_folders(place)}
     tree, box = str(real(place.tree)), str(real(place.box))
     written = [box, str(real(own)), *([] if command.reads_only else [tree])]

@@ -165,7 +165,7 @@ def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...]
 def exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:
     """What a borrowing folder ignores beside the rules of its tree, as `info/exclude`."""
     # no slash at the end: a share may be a link or a mount point as well as a folder
-    bound = [f"/{_escape(lender.prefix.whole(share).strip('/'))}" for share in shares]
+    bound = [f"/{_escape(share)}" for share in shares]
     return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
-from runner.repo.git import GitError, raw
+from runner.repo.git import GitError, raw, text
 from runner.repo.trees import FOLDER, TreeEntry
 
 if TYPE_CHECKING:
@@ -149,6 +149,23 @@ class Objects:
                     yield above + name, _file(one), _file(other)
                 if _folder(one) or _folder(other):
                     pending.append((b"%b%b/" % (above, name), _folder(one), _folder(other)))
+
+    def list_folders(self, tree: str, most: int) -> set[str]:
+        """Return the folders of a tree, "" for the tree itself; the uppermost where there are more.
+
+        Raises GitError where a tree is not there.
+        """
+        found = {"": tree}
+        level = dict(found)
+        while level and len(found) < most:
+            level = {
+                f"{above}/{text(name)}" if above else text(name): entry.sha
+                for above, sha in level.items()
+                for name, entry in self.entries(sha).items()
+                if entry.mode == FOLDER
+            }
+            found |= level
+        return set(found)
 
     def with_files(
         self, tree: str | None, files: Mapping[str, TreeEntry | None], *, written: bool = True

@@ -105,7 +105,7 @@ class Scratch:
     def open(cls, slot: Path, lender: Lender, *, shares: tuple[str, ...] = ()) -> Self:
         """Open a slot, made new or left by an earlier run; call `reset` before anything else.
 
-        `shares` are ignored folders of the project that commands see and that never count.
+        `shares` are ignored folders of the repository that commands see and that never count.
         """
         effects.make_folder(slot)
         return cls(slot, lender, shares)

@@ -6,11 +6,11 @@ from dataclasses import field
 from threading import Semaphore
 from typing import TYPE_CHECKING, Protocol
 
-from runner import effects
 from runner.config.values import count_cores
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted
 from runner.lazy_dataclass import dataclass
+from runner.process.package_links import lay_out_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -251,16 +251,10 @@ class WorkerContext:
         return lambda line: self.show(assignment.task.id, line)
 
     def reset(self, base: str) -> None:
-        """Make the scratch tree the base; without a sandbox, shared folders are linked into it."""
+        """Make the scratch tree the base, with the shared folders in their places."""
         with _PREPARING:
             self.scratch.reset(base or None, is_commit=self.of_commits)
-        if self.sandbox.contains:
-            return
-        for share in self.place.shares:
-            link = self.scratch.project / share
-            if not link.exists() and not link.is_symlink() and link.parent.is_dir():
-                effects.step("link", link)
-                link.symlink_to(self.place.shown / share)
+        lay_out_shares(self.place, mounted=self.sandbox.contains)
 
     def close(self) -> None:
         """Give the slot back, and forget what its commands were lent."""

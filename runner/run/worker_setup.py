@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment
 from runner.process.environments import find_shared_folders, with_own_tools
+from runner.process.package_links import find_layouts
 from runner.process.tree import count_visits, end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 _SMALL = 1 << 14
 _MANY = 1 << 9
+_MOST_FOLDERS = 20_000
+"""Folders of a repository in which installed dependencies are looked for."""
 LOGS = "artifacts/build/logs"
 
 
@@ -50,7 +55,7 @@ class WorkerSetup:
     say: Callable[[str, str], None]
     """Shows a line of progress of a task: (task, line)."""
     sast: SastPool | None = None
-    _shares: tuple[str, ...] = field(init=False)
+    _shares: tuple[str, ...] | None = None
     _pool: Pool = field(init=False)
     _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
@@ -60,7 +65,6 @@ class WorkerSetup:
     _leases: SecretLeases | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self._shares = find_shared_folders(self.root)
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
         self._leases = self._make_leases()
@@ -81,30 +85,44 @@ class WorkerSetup:
         head = self.repository.head().commit
         return not (head and self.repository.tree_entries(head, [folder]))
 
+    def _find_shares(self) -> tuple[str, ...]:
+        """Find the installed dependencies once, when work begins: a run without any looks at none.
+
+        Those in the project's own folder come first: the first Python is the project's.
+        """
+        if self._shares is None:
+            head, start = self.repository.head().commit, self.repository.prefix.value.rstrip("/")
+            folders = {"", start}
+            if head:
+                folders |= self.repository.objects().list_folders(head, _MOST_FOLDERS)
+            found = find_shared_folders(self.repository.folders.top, folders)
+            self._shares = tuple(sorted(found, key=lambda path: path.rpartition("/")[0] != start))
+        return self._shares
+
     def site(self, number: int, crew: WorkerPool) -> WorkerContext:
         """A slot that no other process holds, with processes of an earlier run ended."""
         slot = self._pool.take()
         # Only behind the slot's lock: whoever has processes in it by now is a run that was killed.
         end_former_owner(slot.folder / "owner")
-        scratch = Scratch.open(slot.folder, self.repository.lender(), shares=self._shares)
+        shares = self._find_shares()
+        scratch = Scratch.open(slot.folder, self.repository.lender(), shares=shares)
         scratch.share(self.repository.trees, self.repository.content)
         scratch.bounds = Bounds.of(self.settings)
         scratch.stopped = LastLook(crew, number)
         scratch.count_visits = partial(count_visits, scratch.tree_folder)
         box = slot.folder / "box"
         effects.make_folder(box / "tmp")
-        mine = {"TMPDIR": str(box / "tmp")}  # bubblewrap shows a /tmp of the command's own instead
-        base = {**self._environment, **mine}
+        place = Place(
+            tree=scratch.tree_folder,
+            shown=self.repository.folders.top,
+            box=box,
+            objects=self.repository.folders.objects,
+            shares=shares,
+            start=self.repository.prefix.value,
+        )
         return WorkerContext(
             scratch=scratch,
-            place=Place(
-                tree=scratch.tree_folder,
-                shown=self.repository.folders.top,
-                box=box,
-                objects=self.repository.folders.objects,
-                shares=tuple(self.repository.prefix.whole(share) for share in self._shares),
-                start=self.repository.prefix.value,
-            ),
+            place=place,
             sandbox=self.sandbox,
             settings=self.settings,
             logs=self.root / LOGS,
@@ -113,7 +131,7 @@ class WorkerSetup:
             show=self.say,
             release=partial(_give_back, scratch, slot),
             before=self._before,
-            base_environment=base,
+            base_environment=self._make_environment(place),
             kept=self.cache,
             memory=self._memory,
             sast=self.sast,
@@ -121,6 +139,21 @@ class WorkerSetup:
             former=self._former,
             number=number,
         )
+
+    def _make_environment(self, place: Place) -> dict[str, str]:
+        """The variables of a slot's commands."""
+        # bubblewrap shows a /tmp of the command's own instead
+        environment = {**self._environment, "TMPDIR": str(place.box / "tmp")}
+        if self.sandbox.contains:
+            return environment
+        programs = {
+            f"{place.shown}/{share}/.bin": f"{place.links}/{share}/.bin"
+            for share in find_layouts(place)
+        }
+        folders = environment["PATH"].split(os.pathsep)
+        path = os.pathsep.join(programs.get(folder, folder) for folder in folders)
+        redirected = shim.redirect_environment(place, self.sandbox, environment)
+        return {**environment, "PATH": path, **redirected}
 
     def _former(self, assignment: Assignment) -> Mapping[str, bytes | None]:
         """Nothing, and nobody is asked, for a task that lands for the first time."""

@@ -115,7 +115,7 @@ def prove(folder, command, *, shares=(), start_files=None):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    watched = {**bench.environment, **shim.watch_environment(bench.place, bench.sandbox)}
+    watched = {**bench.environment, **shim.watch_environment(bench.place, bench.sandbox, {})}
     bench = replace(bench, environment=watched)
     check = Check(id="TC-001", kind="test", command=command, limits=Limits(9, 9, 9))
     ran = bench.run(check)
@@ -149,6 +149,100 @@ def test_what_is_installed_in_a_shared_environment_is_fine(tmp_path):
     ran, found = prove(tmp_path, f'python3 -c "{line}"', shares=(".venv",), start_files=files)
     assert ran.passed
     assert found == ()
+
+
+FINDER = """
+import sys
+from importlib.util import spec_from_file_location
+
+
+class Finder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name == "shop":
+            folder = {folder!r}
+            file = folder + "/__init__.py"
+            return spec_from_file_location(name, file, submodule_search_locations=[folder])
+
+
+sys.meta_path.append(Finder)
+"""
+
+
+@pytest.mark.parametrize(
+    "installed",
+    [
+        {"a.pth": "{real}/src\n"},
+        {"a.pth": "import _editable\n", "_editable.py": FINDER},
+        {"shop": "-> {real}/src/shop"},
+        {"a.pth": "{real}/src\n", "more.pth": "{real}/other\n"},
+    ],
+    ids=["path", "finder", "link", "namespace"],
+)
+def test_an_editable_install_is_the_proposed_code(tmp_path, installed):
+    namespace = "more.pth" in installed
+    files = {} if namespace else {"src/shop/__init__.py": ""}
+    for top, text in (("real", "X = 1\n"), ("tree", "X = 2\n")):
+        for path, content in {**files, "src/shop/price.py": text}.items():
+            file = tmp_path / top / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+    environment = tmp_path / "environment"
+    words = [sys.executable, "-m", "venv", "--without-pip", str(environment)]
+    subprocess.run(words, check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    for name, text in installed.items():
+        real = tmp_path / "real"
+        if text.startswith("-> "):
+            (packages / name).symlink_to(text[3:].format(real=real))
+        elif text is FINDER:
+            (packages / name).write_text(text.replace("{folder!r}", repr(f"{real}/src/shop")))
+        else:
+            (packages / name).write_text(text.format(real=real))
+    ran, found = prove(
+        tmp_path, f"{environment}/bin/python -c 'import shop.price; print(shop.price.X)'"
+    )
+    assert (ran.tail.strip(), found) == ("2", ())
+
+
+def test_what_a_test_adds_itself_is_found_out(tmp_path):
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "a.pth").write_text(f"{tmp_path / 'real'}\n")
+    line = f"import site; site.addsitedir({str(tmp_path / 'site-packages')!r}); import shop"
+    ran, found = prove(tmp_path, f'python3 -c "{line}"')
+    assert ran.passed
+    assert len(found) == 1
+
+
+NODE = {
+    "require": "require('{real}/shop.js')",
+    "import": "import('{real}/shop.js')",
+    "JSON": "require('{real}/shop.json')",
+    "a context": "require('vm').runInNewContext('1 + 1', {{}}, '{real}/shop.js')",
+    "a worker": "new (require('worker_threads').Worker)('{real}/shop.js')",
+    "a child": "require('child_process').execFileSync('node', ['{real}/shop.js'])",
+}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("way", NODE)
+def test_what_node_loads_of_the_repository_is_found_out(tmp_path, way):
+    files = {"real/shop.js": "", "real/shop.json": "{}", "real/node_modules/other/index.js": ""}
+    text = NODE[way].format(real=tmp_path / "real")
+    (tmp_path / "run.js").write_text(text)
+    ran, found = prove(tmp_path, f"node {tmp_path}/run.js", start_files=files)
+    assert ran.passed, ran.tail
+    name = "shop.json" if way == "JSON" else "shop.js"
+    said = f"the tests imported the installed copy of {name}, not the proposed code"
+    assert [one.message for one in found] == [said]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_package_that_node_loads_is_no_file_of_the_repository(tmp_path):
+    files = {"real/node_modules/other/index.js": "debugger; console.log('here');\n"}
+    line = f"require('{tmp_path}/real/node_modules/other')"
+    ran, found = prove(tmp_path, f'node -e "{line}"', shares=("node_modules",), start_files=files)
+    assert (ran.tail.strip(), found) == ("here", ())
 
 
 def test_a_child_of_the_test_is_watched_too_and_one_that_fails(tmp_path):

@@ -180,3 +180,21 @@ def test_a_hostile_version_leads_nowhere(tmp_path, text):
 def test_a_manifest_that_cannot_be_read_is_none(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(text, encoding="latin-1")
     assert path_of(tmp_path) == []
+
+
+def test_dependencies_are_found_in_every_folder_that_git_tracks(tmp_path):
+    an_environment(tmp_path / "services/api/.venv")
+    for path in ("node_modules", "packages/app/node_modules", "build/node_modules"):
+        (tmp_path / path).mkdir(parents=True)
+    folders = {"", "services", "services/api", "packages", "packages/app"}
+    found = find_shared_folders(tmp_path, folders)
+    assert found == ("node_modules", "packages/app/node_modules", "services/api/.venv")
+    assert find_shared_folders(tmp_path, {*folders, "node_modules"}) == found[1:]
+
+
+def test_no_dependency_is_found_behind_a_link(tmp_path):
+    root = tmp_path / "shop"
+    (tmp_path / "private/node_modules").mkdir(parents=True)
+    root.mkdir()
+    (root / "packages").symlink_to("../private")
+    assert find_shared_folders(root, {"", "packages"}) == ()

@@ -355,7 +355,7 @@ def test_a_project_in_a_subdirectory_counts_from_there(tmp_path):
     real = a_repository(
         tmp_path / "real", {"top": "1", "sub/TASK-GRAPH.md": "", "sub/a": "1", "other/x": "1"}
     )
-    scratch = a_scratch(real / "sub", tmp_path / "slot", shares=("node_modules",))
+    scratch = a_scratch(real / "sub", tmp_path / "slot", shares=("sub/node_modules",))
     assert scratch.project == scratch.tree_folder / "sub"
     write(scratch.project, {"a": "2", "new": "x", "node_modules/m": "shared"})
     write(scratch.tree_folder, {"top": "2", "other/y": "1"})

@@ -219,7 +219,7 @@ def make_context(
         settings=site.settings,
         place=site.place,
         sandbox=site.sandbox,
-        environment=environment | shim.watch_environment(site.place, site.sandbox),
+        environment=environment | shim.watch_environment(site.place, site.sandbox, environment),
         logs=logs[0],
         logs_shown=logs[1],
         tell=lambda _line: None,

@@ -139,12 +139,13 @@ def _lane(
 def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
     """Where the checks of a proposal run."""
     silent = not outcome.changes and _starts_no_program(assignment, site)
-    watched = {} if silent else shim.watch_environment(site.place, site.sandbox)
+    environment = site.environment(assignment)
+    if not silent:
+        environment |= shim.watch_environment(site.place, site.sandbox, environment)
     if site.memory is not None:
         ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
         beside = site.settings.compile or (ran_something and not outcome.changes)
         site.memory.begin(site.place, clean=not beside)
-    environment = site.environment(assignment) | watched
     return _make_context(assignment, site, outcome, environment)
 
 

@@ -1,0 +1,49 @@
+"""A preload of Node that writes down which scripts of the repository's own path a program loads.
+
+The debugger's protocol names each script as it is compiled, whoever loads it: `require`, `import`,
+a test tool with a loader of its own, a worker thread. What is no script, such as JSON, is known to
+`require`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRELOAD = r"""'use strict';
+// Loaded before every program of Node in a proof. Whatever goes wrong here, the program runs on.
+(() => {
+  const env = process.env, root = env.RUNNER_WATCH_ROOT, out = env.RUNNER_WATCH_OUT;
+  if (!root || !out) return;
+  try {
+    const fs = require('fs'), { fileURLToPath } = require('url');
+    const { Session } = require('inspector');
+    const shared = (env.RUNNER_WATCH_SHARED || '').split(':').filter(Boolean);
+    const told = new Set();
+    const hear = (name) => {
+      try {
+        const path = name.startsWith('file:') ? fileURLToPath(name) : name;
+        if (told.has(path) || !path.startsWith(`${root}/`)) return;
+        told.add(path);
+        if (shared.some((folder) => path.startsWith(`${folder}/`))) return;
+        fs.appendFileSync(out, `${path}\n`);
+      } catch { /* it is not told */ }
+    };
+    process.on('exit', () => Object.keys(require.cache).forEach(hear));
+    const session = new Session();
+    session.connect();
+    session.on('Debugger.scriptParsed', ({ params }) => hear(params.url));
+    // A `debugger` statement of the program stops nothing.
+    session.post('Debugger.setSkipAllPauses', { skip: true });
+    session.post('Debugger.enable');
+  } catch { /* a Node without inspector */ }
+})();
+"""
+
+
+def quote(file: Path) -> str:
+    """The words of NODE_OPTIONS that load it first (Node's own quoting)."""
+    quoted = str(file).replace("\\", "\\\\").replace('"', '\\"')
+    return f'--require "{quoted}"'

@@ -1,0 +1,299 @@
+"""Packages of Node that are links into the repository, and lead to a scratch tree instead.
+
+npm, pnpm and yarn link the packages of a workspace into `node_modules`. Where a sandbox shows the
+scratch tree at the repository's own path, these links lead there by themselves. Elsewhere a folder
+of links takes the place of such a `node_modules`: all but the links in question lead to the real
+one. Node loads a package from its real path ("Loading from node_modules folders"), so a package
+that depends on one of the repository is copied: it would find the real one otherwise.
+"""
+# ruff: noqa: PTH102, PTH103, PTH108, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH211 - a thousand paths before each attempt
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from runner import effects
+from runner.process.environments import MODULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.process.base import Place
+
+_STORES = (".pnpm", ".store")
+"""Folders in `node_modules` with a folder for each package, which has a `node_modules` again."""
+_BIN = ".bin"
+_CACHES = frozenset({".cache", ".vite", ".vite-temp"})
+"""What tools write there: the command's own."""
+_NEEDED = ("dependencies", "peerDependencies", "optionalDependencies")
+_LARGEST = 1 << 20
+_MOST_COPIED = 5000
+"""Files of packages that are copied; further packages are linked."""
+
+
+class Copy(NamedTuple):
+    """A file that is copied from there."""
+
+    source: str
+
+
+Layout: TypeAlias = "dict[str, Layout | Copy | str]"
+"""A folder: by name what is in it. A text is where a link leads, from the scratch tree."""
+
+
+class _Package(NamedTuple):
+    name: str
+    path: str
+    """In the folder that is searched."""
+    real: str
+    is_link: bool
+
+
+def lay_out_shares(place: Place, *, mounted: bool) -> None:
+    """Give each shared folder its place in the scratch tree: a mount point, or a link."""
+    layouts = {} if mounted else find_layouts(place)
+    for share in place.shares:
+        at = f"{place.tree}/{share}"
+        if not place.has_folder(os.path.dirname(share)):
+            continue
+        if mounted:
+            if not os.path.lexists(at):
+                effects.step("mkdir", at)
+                os.mkdir(at)
+            continue
+        target = f"{place.shown}/{share}"
+        if share in layouts:
+            target = f"{place.links}/{share}"
+            _lay_out(layouts[share], target, str(place.tree))
+        if not os.path.lexists(at) or os.path.islink(at):
+            _link(at, target)
+
+
+def find_layouts(place: Place) -> dict[str, Layout]:
+    """Return what takes the place of shared folders from which links lead into the repository."""
+    packages = tuple(share for share in place.shares if share.endswith(MODULES))
+    # An installer renames files of its own in the folder, whatever else it changes.
+    changed = tuple(_changed(f"{place.shown}/{share}") for share in packages)
+    return _find_layouts(str(place.shown), packages, changed)
+
+
+def _changed(path: str) -> int:
+    with suppress(OSError):
+        return os.stat(path).st_mtime_ns
+    return 0
+
+
+@lru_cache(maxsize=8)
+def _find_layouts(
+    shown: str, shares: tuple[str, ...], _changed: tuple[int, ...]
+) -> dict[str, Layout]:
+    root = os.path.realpath(shown)
+    folders = {share: os.path.realpath(f"{shown}/{share}") for share in shares}
+    found = {share: list(_find_packages(folder)) for share, folder in folders.items()}
+    everything = [package for packages in found.values() for package in packages]
+    installed = tuple(f"{folder}/" for folder in folders.values())
+    leading = {
+        one.real
+        for one in everything
+        if one.is_link and _is_in(one.real, root) and not f"{one.real}/".startswith(installed)
+    }
+    if not leading:
+        return {}
+    names = {one.name for one in everything if one.real in leading}
+    moved = leading | _find_dependents(everything, names)
+    layouts: dict[str, Layout] = {}
+    copied = _Counter()
+    for share, packages in found.items():
+        own = [one for one in packages if one.real in moved]
+        if own:
+            layouts[share] = _plan(folders[share], own, root, copied)
+    return layouts
+
+
+# --- what is installed ----------------------------------------------------------------
+
+
+def _find_packages(folder: str, above: str = "") -> Iterator[_Package]:
+    """The packages in a `node_modules`, and those in the folders of these."""
+    for entry in _entries(folder):
+        path = f"{above}{entry.name}"
+        if entry.name in _STORES:
+            yield from _find_packages(f"{entry.path}/{MODULES}", f"{path}/{MODULES}/")
+            for each in _entries(entry.path):
+                inner = f"{path}/{each.name}/{MODULES}/"
+                yield from _find_packages(f"{each.path}/{MODULES}", inner)
+        elif entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
+            for each in _entries(entry.path):
+                yield from _find_one(each, f"{entry.name}/{each.name}", f"{path}/{each.name}")
+        elif not entry.name.startswith("."):
+            yield from _find_one(entry, entry.name, path)
+
+
+def _find_one(entry: os.DirEntry[str], name: str, path: str) -> Iterator[_Package]:
+    if entry.is_symlink():
+        yield _Package(name, path, os.path.realpath(entry.path), is_link=True)
+    elif entry.is_dir():
+        yield _Package(name, path, entry.path, is_link=False)
+        yield from _find_packages(f"{entry.path}/{MODULES}", f"{path}/{MODULES}/")
+
+
+def _find_dependents(packages: list[_Package], names: set[str]) -> set[str]:
+    """Real folders of the packages that depend on one of these, or on one that does."""
+    needs = {one: _load_needs(one.real) for one in packages if not one.is_link}
+    found: set[str] = set()
+    known = set(names)
+    while True:
+        more = [one for one, needed in needs.items() if needed & known]
+        if not more:
+            return found
+        for one in more:
+            del needs[one]
+            found.add(one.real)
+            known.add(one.name)
+
+
+def _load_needs(folder: str) -> frozenset[str]:
+    """Names of the packages that a package declares to need."""
+    try:
+        with open(f"{folder}/package.json", "rb") as file:
+            manifest = json.loads(file.read(_LARGEST))
+        return frozenset(name for kind in _NEEDED for name in manifest.get(kind) or ())
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return frozenset()
+
+
+# --- what takes its place -------------------------------------------------------------
+
+
+class _Counter:
+    def __init__(self) -> None:
+        self.files = 0
+
+
+def _plan(folder: str, moved: list[_Package], root: str, copied: _Counter) -> Layout:
+    layout: Layout = {}
+    for one in moved:
+        at = layout
+        *above, name = one.path.split("/")
+        for part in above:
+            inner = at.setdefault(part, {})
+            if not isinstance(inner, dict):  # its package was too large to be copied
+                break
+            at = inner
+        else:
+            if one.is_link:
+                at[name] = _from_tree(one.real, root)
+            else:
+                copy = _plan_copy(one.real, copied)
+                at[name] = one.real if copy is None else copy
+    _fill(layout, folder, root)
+    return layout
+
+
+def _plan_copy(folder: str, copied: _Counter) -> Layout | None:
+    """A package's own files, copied, without the packages in it; None where it is too large."""
+    layout: Layout = {}
+    for entry in _entries(folder):
+        if entry.name == MODULES:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            inner = _plan_copy(entry.path, copied)
+            if inner is None:
+                return None
+            layout[entry.name] = inner
+        elif entry.is_file(follow_symlinks=False):
+            copied.files += 1
+            layout[entry.name] = Copy(entry.path)
+    return None if copied.files > _MOST_COPIED else layout
+
+
+def _fill(layout: Layout, folder: str, root: str) -> None:
+    """Add links to all else that is in a folder."""
+    for entry in _entries(folder):
+        known = layout.get(entry.name)
+        if isinstance(known, dict):
+            _fill(known, entry.path, root)
+        elif known is None and entry.name not in _CACHES:
+            if entry.is_symlink():
+                layout[entry.name] = _from_tree(os.path.realpath(entry.path), root)
+            elif entry.name == _BIN:
+                programs: Layout = {}
+                _fill(programs, entry.path, root)
+                layout[entry.name] = programs
+            else:
+                layout[entry.name] = entry.path
+
+
+def _from_tree(path: str, root: str) -> str:
+    """A path in the repository as it is named from its top; another one whole."""
+    return path[len(root) + 1 :] if _is_in(path, root) else path
+
+
+def _lay_out(layout: Layout, at: str, tree: str) -> None:
+    """Make a folder what it has to be, whatever a command without a sandbox did to it."""
+    if os.path.islink(at) or not os.path.isdir(at):
+        _remove(at)
+        effects.step("mkdir", at)
+        os.makedirs(at)
+    for entry in _entries(at):
+        if entry.name not in layout:
+            _remove(entry.path)
+    for name, what in layout.items():
+        path = f"{at}/{name}"
+        if isinstance(what, dict):
+            _lay_out(what, path, tree)
+        elif isinstance(what, Copy):
+            _copy(path, what.source)
+        else:
+            _link(path, os.path.join(tree, what))
+
+
+def _link(path: str, target: str) -> None:
+    try:
+        if os.readlink(path) == target:
+            return
+    except OSError:
+        pass
+    _remove(path)
+    effects.step("link", path)
+    os.symlink(target, path)
+
+
+def _copy(path: str, source: str) -> None:
+    with suppress(OSError):
+        there, wanted = os.lstat(path), os.lstat(source)
+        same = (there.st_size, there.st_mtime_ns) == (wanted.st_size, wanted.st_mtime_ns)
+        if stat.S_ISREG(there.st_mode) and same:
+            return
+    _remove(path)
+    effects.step("write", path)
+    with suppress(FileNotFoundError):  # uninstalled since
+        shutil.copy2(source, path)
+
+
+def _remove(path: str) -> None:
+    if not os.path.lexists(path):
+        return
+    effects.step("remove", path)
+    if os.path.isdir(path) and not os.path.islink(path):
+        effects.remove_tree(os.fsencode(path))
+    else:
+        os.unlink(path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
