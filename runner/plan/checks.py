@@ -15,7 +15,7 @@ from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
-from runner.text.wording import did_you_mean
+from runner.text.wording import did_you_mean, join_few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -94,7 +94,8 @@ def _find_unknown_ids(plan: Plan) -> Iterator[Problem]:
             if need not in plan.by_id:
                 at = plan.places.find(task, "depends_on", need)
                 others = [id_ for id_ in plan.by_id if id_ != task.id]
-                hint = did_you_mean(need, others) or "write the id of a task in this file, or none"
+                known = f"name another task: {join_few(others)}" if others else "write none"
+                hint = did_you_mean(need, others) or f"add a section for {need}, or {known}"
                 yield _problem(plan, at, f"{task.id} depends on {need}, which no task is", hint)
 
 

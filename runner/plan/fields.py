@@ -15,7 +15,7 @@ from runner.plan.source import Run, Source
 from runner.plan.status import read_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _CHECKBOX = regex(r"\[[ xX]?\]\s+")
 # A backslash at a line's end breaks the line, and is no part of the text (CommonMark 0.31, 6.7).
@@ -80,7 +80,7 @@ def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     Right under the heading (`at_top`) one known name makes it a list of fields; below prose
     all its items must be known, or one of them be the Status.
     """
-    read = [_item_field(item, source) for item in node.items]
+    read = [part for item in node.items for part in _item_fields(item, source)]
     fields = [field for field, _ in read]
     if not _is_fields(fields, at_top=at_top):
         return None
@@ -101,12 +101,40 @@ def _is_fields(fields: Sequence[Field | None], *, at_top: bool) -> bool:
     )
 
 
-def _item_field(item: Item, source: Source) -> tuple[Field | None, Iterable[int]]:
-    """The field an item holds, and those of its lines that are prose."""
-    everything = range(item.start, item.end)
+def _item_fields(item: Item, source: Source) -> Iterator[tuple[Field | None, Iterable[int]]]:
+    """Yield the field an item holds with those of its lines that are prose, then the fields below.
+
+    A line without indentation still belongs to the item's paragraph (CommonMark 0.31, 5.2). Where
+    such a line is a field itself, the item ends before it: a pasted item takes no other field in.
+    """
     if not item.children or item.children[0].kind is not Kind.PARAGRAPH:
-        return None, everything
-    first, *rest = runs_of(item.children[0], source)
+        yield None, range(item.start, item.end)
+        return
+    runs = runs_of(item.children[0], source)
+    below = [_lazy_field(run, source, runs[0].column) for run in runs]
+    ends = next((at for at, field in enumerate(below) if field), len(runs))
+    yield _item_field(item, runs[:ends], source)
+    for field, run in zip(below[ends:], runs[ends:], strict=True):
+        yield field, () if field else (run.line,)
+
+
+def _lazy_field(run: Run, source: Source, column: int) -> Field | None:
+    """The known field of a line or table row that stands further left than its item's text."""
+    if run.column >= column:
+        return None
+    row = cells(run.text) if run.text.startswith("|") else []
+    if len(row) == _COLUMNS:
+        row = cells(source.lines[run.line])
+        field = _row_field(run.line, row[0], row[1])
+        return field if field.key else None
+    name = field_names.parse_name(run.text)
+    return _field(name, [run], (), Style.LINE) if name and name.key else None
+
+
+def _item_field(item: Item, runs: list[Run], source: Source) -> tuple[Field | None, Iterable[int]]:
+    """The field an item holds, and those of its lines that are prose."""
+    everything = range(item.start, runs[-1].line + 1)
+    first, *rest = runs
     nested = tuple(items_of(item.children[1:], source)) if len(item.children) > 1 else ()
     name = field_names.parse_name(first.text)
     if name is None:

@@ -20,7 +20,9 @@ from runner.plan.proofs import is_bare_command
 from runner.plan.source import Run
 from runner.plan.status import read_status
 from runner.plan.task_ids import WAITS_FOR, ids_of_sentence, task_id, title_marks
-from runner.plan.values import NUMBER, Complaint
+from runner.plan.values import NUMBER, REMARK, Complaint, complain_at, locate_values
+from runner.text.display import code_span
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -40,9 +42,6 @@ _WITHOUT_COLON = regex(
 )
 _PATH = regex(r"(?:\./)?[\w@.*+-]+(?:/[\w@.*+-]*)+|[\w@*+-]+(?:\.[A-Za-z]\w{0,7})+")
 _WRITE_AS_ITEM = "write it as - {}: … in the list right under the task's heading"
-_TAKE_INDENT = (
-    "take back its indent: a tab or four spaces make it an example (write - {}: … at the margin)"
-)
 _BESIDE = regex(
     r"(?:(?<!\s)\s+)?[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
     r"(?:\*\*|__)?:(?:\*\*|__)?(?=\s)"
@@ -53,6 +52,9 @@ _TELL = frozenset(("acceptance", "test_contracts", "contracts", "gates", "comman
 _HOLD_NAMES = frozenset(("contracts", "gates"))
 """Fields whose items are named themselves."""
 _TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE, Kind.QUOTE))
+_IS_CODE = "indented lines are code in Markdown"
+_GAP = regex(r"[\s,;]+")
+_AND = frozenset(("and", "&", "+"))
 _QUOTE = regex(r" {0,3}> ?")
 _CHANGE = regex(r"\s*CHANGE-\d+")
 _SENTENCE = regex(rf"{WAITS_FOR}\.?", re.IGNORECASE)
@@ -64,8 +66,9 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
     """All that is nearly a field or a file in what stands below a task's heading."""
     given = {field.key for field in body.fields}
     for field in body.fields:
-        yield from _indented(field, given)
+        yield from _indented(field, given, source)
         yield from _beside(field, given)
+        yield from _with_blanks(field)
     taken = {run.line for field in body.fields for value in field.values for run in value.runs}
     taken |= {field.name.line for field in body.fields}
     outputs = {part.text for one in body.fields if one.key == "outputs" for part in _parts(one)}
@@ -76,7 +79,8 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
         if node.kind is Kind.HEADING:
             yield from _as_heading(node, below[at + 1 : at + 2], source, given)
         if node.kind in _TEXTS:
-            yield from _lines(node, source, taken, given, in_head=node.start in heads)
+            found = [*_lines(node, source, taken, given, in_head=node.start in heads)]
+            yield from _of_block(found, node, source)
         label = below[at - 1] if at else None
         text = label.text if label and label.kind in _LABELS else ""
         if label and label.kind is Kind.PARAGRAPH:
@@ -168,17 +172,61 @@ def _tell(key: str, run: Run, value: str, given: Collection[str], why: str, hint
     return complaint, severity_of(key, value, given)
 
 
-def _indented(field: Field, given: Collection[str]) -> Iterator[Told]:
-    """Fields that stand below another field, as its items."""
+def _of_block(found: Sequence[Told], node: Node, source: Source) -> Iterator[Told]:
+    if found and node.kind is Kind.CODE:
+        yield _too_far_right(found, _IS_CODE, source, node.end - 1)
+    else:
+        yield from found
+
+
+def _indented(field: Field, given: Collection[str], source: Source) -> Iterator[Told]:
+    """Tell fields below another field as its items or the following lines of its value."""
     if field.key in _HOLD_NAMES:
         return
-    for value in field.values:
-        run = value.runs[0]
-        named = parse_name(run.text) if run.line > field.name.line else None
-        if named and named.key:
-            hint = f"take back its indent: it is an item of {field.name.text} now"
-            said = run.text[named.value :]
-            yield _tell(named.key, run, said, given, "this item looks like the field", hint)
+    runs = [run for value in field.values for run in value.runs if run.line > field.name.line]
+    read = [(run, named) for run in runs if (named := parse_name(run.text)) and named.key]
+    found = [_tell(one.key, run, run.text[one.value :], given, "", "") for run, one in read]
+    if found:
+        yield _too_far_right(found, f"it is part of {field.name.text}", source, runs[-1].line)
+
+
+def _too_far_right(found: Sequence[Told], why: str, source: Source, last: int) -> Told:
+    """One complaint for fields that an indentation hides, up to the `last` line of the block.
+
+    All its lines have to move by as much, so that the items of a field stay below it.
+    """
+    first = found[0][0]
+    line = source.lines[first.line]
+    lead = line[: len(line) - len(line.lstrip())]
+    kind = "tab" if lead.startswith("\t") else "space"
+    much = kind if len(lead) == 1 else plural(len(lead), kind)
+    more = f" and of the next {plural(last - first.line, 'line')}" if last > first.line else ""
+    message = f"this looks like a field, but {why}"
+    hint = f"remove the first {much} of this line{more}"
+    is_error = any(severity is Severity.ERROR for _, severity in found)
+    severity = Severity.ERROR if is_error else Severity.WARNING
+    return first._replace(message=message, hint=hint), severity
+
+
+def _with_blanks(field: Field) -> Iterator[Told]:
+    """Report paths that are not separated by commas."""
+    if field.key not in ("outputs", "inputs"):
+        return
+    severity = Severity.ERROR if field.key == "outputs" else Severity.WARNING
+    for word in (one for one in locate_values(field) if not one.code):
+        path = REMARK.sub("", word.text)
+        parts = [part for part in path.split() if part not in _AND]
+        if len(parts) > 1 and (severity is Severity.ERROR or all(map(_PATH.fullmatch, parts))):
+            hint = f"write {', '.join(map(code_span, parts))}; or as one: {code_span(path)}"
+            yield complain_at(word, f'"{path}" is read as one path', hint), severity
+    for run in (run for value in field.values for run in value.runs if "`" in run.text):
+        read = [word.text for word in words(run.text)]
+        rest = "".join(" " if span.code else span.text for span in spans(run.text))
+        lost = [one for one in _GAP.split(rest) if one and one not in (*_AND, *read)]
+        if lost and all(map(_PATH.fullmatch, lost)):
+            message = f'"{lost[0]}" is read as a remark on {code_span(read[0])}, and not as a path'
+            hint = f"write {', '.join(map(code_span, (*read, *lost)))}"
+            yield Complaint(message, hint, *run[1:], len(run.text)), severity
 
 
 def _beside(field: Field, given: Collection[str]) -> Iterator[Told]:
@@ -241,8 +289,7 @@ def _lines(
         if node.kind is Kind.TABLE:
             text = _as_line(raw)
         is_item = bool(lead and lead[0].strip()) or node.kind in (Kind.CODE, Kind.TABLE)
-        hint = _TAKE_INDENT if node.kind is Kind.CODE else _WRITE_AS_ITEM
-        yield from _line(text, run, given, hint, is_item=is_item, in_head=in_head)
+        yield from _line(text, run, given, _WRITE_AS_ITEM, is_item=is_item, in_head=in_head)
 
 
 def _find_waits(raw: str) -> str:

@@ -46,7 +46,8 @@ _SOUND = regex(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
 _IDS = regex(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
 NUMBER = regex(r"#?(\d{1,9})")
 """A task by its number alone."""
-_REMARK = regex(r"(?:(?<!\s)\s+[(\u2013—]|(?<!\s)\s+-+\s|:\s).*$")
+REMARK = regex(r"(?:(?<!\s)\s+[(\u2013—]|(?<!\s)\s+-+\s|:\s).*$")
+"""What stands behind a path and is no part of it."""
 
 
 class Complaint(NamedTuple):
@@ -259,7 +260,7 @@ def paths(field: Field) -> tuple[str, ...]:
     found: list[str] = []
     bad: list[Complaint] = []
     for entry in locate_values(field):
-        path = entry.text if entry.code else _REMARK.sub("", entry.text)
+        path = entry.text if entry.code else REMARK.sub("", entry.text)
         path = path.removeprefix("./") or path
         if complaint := path_complaint(path):
             bad.append(complain_at(entry, *complaint))

@@ -131,6 +131,7 @@ def count_words(number: int, name: str) -> str:
 
 
 _LONGEST_WORD = 100
+_NUMBER = regex(r"[1-9]\d*")
 _NEAR = 0.7
 """Share of letters in common (difflib's ratio) below which a guess helps nobody."""
 
@@ -145,10 +146,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """The known word nearest to `word`, letter case ignored; empty when none is near.
 
     The same letters in another order come first: who types `statsu` means `status`, not `stats`.
+    A number is never a misspelling of another: `TASK-009` does not mean `TASK-003`.
     """
     if not word or len(word) > _LONGEST_WORD:
         return ""  # nobody mistypes a hundred letters, and matching them is not free
-    spelling = {entry.casefold(): entry for entry in known}
+    numbers = _NUMBER.findall(word)
+    spelling = {one.casefold(): one for one in known if _NUMBER.findall(one) == numbers}
     found = difflib.get_close_matches(word.casefold(), list(spelling), n=3, cutoff=_NEAR)
     swapped = [near for near in found if sorted(near) == sorted(word.casefold())]
     return spelling[(swapped or found)[0]] if found else ""

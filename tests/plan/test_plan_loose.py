@@ -134,7 +134,6 @@ TOLD = {
     "an id in brackets": ("## (TASK-007) Words\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-007: Words"),
     "an id behind the title": ("## Words (TASK-008)\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-008: Words"),
     "an id that is more than a number": ("## TASK-001a: Words\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-001: TASK-001a: Words, with its own number"),
-    "a number with fields gone on from an item": ("## 1. A\n\n- Files: a.py\n\n## 2. Words\n\n- [ ] open\n**Depends on:** 1\n**Files:** b.py\n", 5, ERROR, "fields of a task follow this heading", "write ## TASK-002: Words"),
     "a number with fields behind a tab": ("## 1. A\n\n- Files: a.py\n\n## 2. Words\n\t**Depends on:** 1\n\t**Files:** b.py\n", 5, ERROR, "fields of a task follow this heading", "write ## TASK-002: Words"),
     "a number with fields below prose": ("## 1. A\n\n- Files: a.py\n\n## 2. Words\n\nWhat it is.\n\n- Files: b.py\n- Status: todo\n", 5, ERROR, "fields of a task follow this heading", "write ## TASK-002: Words"),
     "a number with a block alone": ("## 1. A\n\n- Files: a.py\n\n## 2. Words\n\nWhat it is.\n\n```python file=b.py\nB = 1\n```\n", 5, ERROR, "blocks of a task follow this heading", "write ## TASK-002: Words"),
@@ -142,14 +141,19 @@ TOLD = {
     "a block in a chapter": (LIST + "\n## Words\n\n```python file=b.py\nB = 1\n```\n", 7, WARNING, "this block stands in no task", "begin its task above it"),
     "a block before all tasks": ("```python file=b.py\nB = 1\n```\n\n" + LIST, 1, WARNING, "this block stands in no task", "begin its task above it"),
     "a task without a number": ("# Plan\n\n## Task: Words\n\n- Status: todo\n- Files: a.py\n", 3, ERROR, "names none", "write ## TASK-001: Words,"),
-    "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "Depends on", "a tab or four spaces make it an example (write - Depends on"),
-    "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "Status", "make it an example (write - Status"),
+    "a field behind a tab": (HEAD + "\t- Depends on: 1\n", 3, ERROR, "indented lines are code", "remove the first tab of this line"),
+    "a status behind a tab": (HEAD + "\tStatus: DONE\n", 3, WARNING, "indented lines are code", "remove the first tab of this line"),
     "a field below a numbered item": (HEAD + "1. Do it\n   - Depends on: 1\n", 4, ERROR, "Depends on", "right under"),
     "files below a numbered item": (HEAD + "1. Do it\n   - Files: `a.py`\n", 4, ERROR, "Output files", "right under"),
     "tests below an item": (HEAD + "- Do it\n  - Tests: `pytest`\n", 4, ERROR, "Test contracts", "right under"),
-    "a field below a field": (LIST + "  - Depends on: 1\n", 4, ERROR, "Depends on", "take back its indent"),
-    "a field by a tab below a field": (LIST + "\t- Files: a.py\n", 4, ERROR, "Output files", "take back its indent"),
-    "a type below a field": (LIST + "  - Type: api\n", 4, WARNING, "Type", "take back its indent"),
+    "a field below a field": (LIST + "  - Depends on: 1\n", 4, ERROR, "part of Status", "remove the first 2 spaces of this line"),
+    "a field by a tab below a field": (LIST + "\t- Files: a.py\n", 4, ERROR, "part of Status", "remove the first tab of this line"),
+    "a type below a field": (LIST + "  - Type: api\n", 4, WARNING, "part of Status", "remove the first 2 spaces of this line"),
+    "fields that go on below a field": (HEAD + "- Files: a.py\n  Tests: `true`\n", 4, ERROR, "part of Files", "remove the first 2 spaces of this line"),
+    "paths without a comma": (HEAD + "- Files: a.py and b.py\n", 3, ERROR, "read as one path", "write `a.py`, `b.py`; or as one: `a.py and b.py`"),
+    "words without a comma": (HEAD + "- Files: Makefile LICENSE\n", 3, ERROR, "read as one path", "write `Makefile`, `LICENSE`;"),
+    "a path behind a code span": (HEAD + "- Files: `a.py` and b.py\n", 3, ERROR, '"b.py" is read as a remark', "write `a.py`, `b.py`"),
+    "inputs without a comma": (HEAD + "- Inputs:\n  - a.py b.py\n", 4, WARNING, "read as one path", "write `a.py`, `b.py`;"),
     "a mistyped need": (LIST + "- Dependson: 1\n", 4, ERROR, "unknown field", "Depends on"),
     "a mistyped output": (LIST + "- Ouput files: a.py\n", 4, ERROR, "unknown field", "Output files"),
     "a mistyped test": (LIST + "- Test contarcts: `a`\n", 4, ERROR, "unknown field", "Test contracts"),
@@ -226,6 +230,22 @@ TOLD = {
     "files likely touched": (LIST + "\nProse.\n\n**Files likely touched:**\n- `a.py`\n", 7, ERROR, "Output files", "right under"),
     "a mark that is missing": ("- [ ] TASK-001 A\n\n" + LIST.replace("PENDING", "DONE"), 1, WARNING, "not ticked here and DONE", "line 3"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "below",
+    itertools.permutations(
+        ["Files: `a.py`", "| Tests | `pytest tests` |", "**Depends on:** TASK-002"]
+    ),
+)
+def test_an_item_takes_no_field_in_that_follows_at_the_margin(below):
+    """Also where a person pastes an item between lines or rows that are written in another way."""
+    rest = "\n\nProse.\n\n## TASK-002: B\n\n- Status: PENDING\n"
+    text = HEAD + "\n".join(("- Status: PENDING", *below)) + rest
+    task = read_plan(text.encode(), "T").tasks[0]
+    assert (task.outputs, task.depends_on) == (("a.py",), ("TASK-002",))
+    assert [one.command for one in task.test_contracts] == ["pytest tests"]
+    assert_an_edit_is_lossless(text.encode())
 
 
 @pytest.mark.parametrize("name", TOLD)
