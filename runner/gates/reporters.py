@@ -183,8 +183,15 @@ _TOOLS = ("go", "cargo")
 # `tee`, and `pipefail` is not in every sh (POSIX 2018, XCU 2.9.2).
 _SHELL = """\
 #!/bin/sh
-# Stands before {tool} in a proof: keeps what its tests say, and passes on its exit.
+# Runs before {tool} in a proof: keeps what its tests say, and passes on its exit.
 real={real}
+if [ -n "$RUNNER_WATCH_OUT" ]; then
+  case " $1 $2 $3 " in
+    *" test "* | *" t "* | *" nextest "* | *" build "* | *" run "*)
+      {{ {packages} ; }} 2> /dev/null | grep -F "$RUNNER_WATCH_ROOT/" |
+        grep -v '/pkg/mod/\\|/registry/src/\\|/git/checkouts/' >> "$RUNNER_WATCH_OUT" ;;
+  esac
+fi
 case " $1 $2 $3 " in
   *" test "* | *" t "* | *" nextest "*) ;;
   *) exec "$real" "$@" ;;
@@ -232,6 +239,14 @@ _NAMED = {
   done""",
 }
 """Where every test is to be named: the tool's words so that it does."""
+_PACKAGES = {
+    "go": """"$real" list -deps -test -f '{{.Dir}}' ./...""",
+    "cargo": (
+        '"$real" metadata --offline --format-version 1 | tr , "\\n" |'
+        """ sed -n 's/^"manifest_path":"\\(.*\\)"$/\\1/p'"""
+    ),
+}
+"""What lists the folders of all packages that are built."""
 
 
 def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
@@ -247,6 +262,11 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
         real = which(tool, environment)
         # Where PATH has ours already, it would start itself without end.
         if real is not None and not real.is_relative_to(programs):
-            text = _SHELL.format(tool=tool, real=shlex.quote(str(real)), named=_NAMED[tool])
+            text = _SHELL.format(
+                tool=tool,
+                real=shlex.quote(str(real)),
+                named=_NAMED[tool],
+                packages=_PACKAGES[tool],
+            )
             put(programs / tool, text.encode(), mode=0o755)
     return folder

@@ -19,6 +19,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.process.environments import MODULES
 from runner.process.limits import MEGABYTE
 from runner.process.other_trees import other_trees
 from runner.process.tools import homes, tool_paths
@@ -51,6 +52,8 @@ _CACHES = {"vite": (".vite", ".vite-temp")} | dict.fromkeys(
     ("nyc", "ava", "prettier", "find-cache-dir", "find-cache-directory"), (".cache",)
 )
 """By package: where in `node_modules` it writes."""
+_STORES = ("", ".pnpm/node_modules")
+"""Where in `node_modules` all packages lie."""
 
 
 @lru_cache(maxsize=8)
@@ -150,11 +153,13 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
         if (shown / name).exists() and place.has_folder(os.path.dirname(name))  # noqa: PTH120 - text
     ]
     options = ["--ro-bind" if reads_only else "--bind", str(place.tree), str(shown)]
+    written = find_caches(shown, shares)
     for name in shares:
         there = os.path.realpath(shown / name)
         options += ["--ro-bind", there, str(shown / name)]
-        for cache in caches(Path(there)):
-            options += ["--tmpfs", str(shown / name / cache)]
+        if name.endswith(MODULES) and _make_folders(there, written):
+            for cache in written:
+                options += ["--tmpfs", str(shown / name / cache)]
     if folders := object_folders(place):
         # Read-only: what is written there would be in the person's own repository.
         options += ["--ro-bind", str(folders[0]), _OBJECTS]
@@ -162,21 +167,28 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
     return (*options, "--bind", str(place.box), str(place.box))
 
 
-def caches(packages: Path) -> list[str]:
-    """Folders in installed packages where tools of theirs keep what they made.
+def find_caches(shown: Path, shares: Iterable[str]) -> list[str]:
+    """Return the folders in `node_modules` where installed tools keep what they made.
 
     Vite and nyc end with an error where they cannot write there; inside they are the command's
-    own. What is mounted needs a place, so an empty folder is made, as the tool itself would.
+    own. A tool of one folder may write in another one: Vite does in that of each package.
     """
-    tools = (names for tool, names in _CACHES.items() if (packages / tool).is_dir())
-    found = list(dict.fromkeys(name for names in tools for name in names))
+    stores = [
+        shown / share / store for share in shares if share.endswith(MODULES) for store in _STORES
+    ]
+    tools = (names for tool, names in _CACHES.items() if any((at / tool).is_dir() for at in stores))
+    return list(dict.fromkeys(name for names in tools for name in names))
+
+
+def _make_folders(packages: str, names: Iterable[str]) -> bool:
+    """Make empty folders, as the tools would: what is mounted needs a place."""
     try:
-        for name in found:
-            if not (packages / name).is_dir():
-                effects.make_folder(packages / name)
+        for name in names:
+            if not os.path.isdir(f"{packages}/{name}"):  # noqa: PTH112 - a hot path
+                effects.make_folder(Path(packages, name))
     except OSError:
-        return []
-    return found
+        return False
+    return True
 
 
 def object_paths(place: Place) -> list[str]:

@@ -70,7 +70,7 @@ def lay_out_shares(place: Place, *, mounted: bool) -> None:
         target = f"{place.shown}/{share}"
         if share in layouts:
             target = f"{place.links}/{share}"
-            _lay_out(layouts[share], target, str(place.tree))
+            _lay_out(layouts[share] | _make_caches(place, share), target, str(place.tree))
         if not os.path.lexists(at) or os.path.islink(at):
             _link(at, target)
 
@@ -81,6 +81,14 @@ def find_layouts(place: Place) -> dict[str, Layout]:
     # An installer renames files of its own in the folder, whatever else it changes.
     changed = tuple(_changed(f"{place.shown}/{share}") for share in packages)
     return _find_layouts(str(place.shown), packages, changed)
+
+
+def _make_caches(place: Place, share: str) -> Layout:
+    """Folders that tools write, where each command may."""
+    caches: Layout = {name: f"{place.box}/caches/{share}/{name}" for name in _CACHES}
+    for folder in caches.values():
+        os.makedirs(str(folder), exist_ok=True)
+    return caches
 
 
 def _changed(path: str) -> int:

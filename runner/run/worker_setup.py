@@ -12,7 +12,7 @@ from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment
-from runner.process.environments import find_shared_folders, with_own_tools
+from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
 from runner.process.tree import count_visits, end_marked, own_prefix
 from runner.repo.pool import Pool
@@ -144,6 +144,9 @@ class WorkerSetup:
         """The variables of a slot's commands."""
         # bubblewrap shows a /tmp of the command's own instead
         environment = {**self._environment, "TMPDIR": str(place.box / "tmp")}
+        if any(share.endswith(IN_REPOSITORY) for share in place.shares):
+            # `uv run` would install the scratch tree into the person's own environment.
+            environment.setdefault("UV_NO_SYNC", "1")
         if self.sandbox.contains:
             return environment
         programs = {

@@ -92,6 +92,22 @@ def test_what_packages_keep_beside_themselves_is_the_commands_own(walled, packag
     assert [list(one.iterdir()) for one in packages.iterdir()] == [[] for _ in (package, *written)]
 
 
+def test_vite_writes_in_the_packages_of_each_folder(walled):
+    shown = walled.place.shown
+    (shown / "node_modules/.pnpm/node_modules/vite").mkdir(parents=True)
+    (shown / "packages/app/node_modules").mkdir(parents=True)
+    (walled.place.tree / "packages/app").mkdir(parents=True)
+    bench = walled.at(replace(walled.place, shares=("node_modules", "packages/app/node_modules")))
+    assert bench.run("mkdir packages/app/node_modules/.vite/vitest").passed
+    assert bench.run("mkdir packages/app/node_modules/other").exit != 0
+
+
+def test_nothing_is_mounted_in_a_folder_that_the_tree_does_not_have(walled):
+    (walled.place.shown / "packages/app/node_modules").mkdir(parents=True)
+    bench = walled.at(replace(walled.place, shares=("packages/app/node_modules",)))
+    assert bench.says("ls") == ""
+
+
 def test_a_share_replaced_by_a_link_does_not_start_or_stays_inside(walled, tmp_path):
     (walled.place.shown / "node_modules").mkdir()
     target = tmp_path / "elsewhere"

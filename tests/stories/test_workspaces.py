@@ -1,8 +1,11 @@
 """Packages of one repository that use each other: a proof loads the proposed one."""
 
+import os
+import pwd
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from workplace import a_task
@@ -110,7 +113,8 @@ def test_a_member_of_a_uv_workspace_runs_the_proposed_library(workplace, sandbox
     subprocess.run(words, check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "core.pth").write_text(f"{workplace.root / 'libs/core/src'}\n")
-    line = "cd services/api && .venv/bin/python -m unittest -q test_api.py"
+    line = 'test "$UV_NO_SYNC" = 1 && '
+    line += "cd services/api && .venv/bin/python -m unittest -q test_api.py"
     workplace.plan(
         a_task("TASK-001", "Good", blocks={"libs/core/a.txt": "a"}, tests=[line]),
         a_task(
@@ -123,3 +127,71 @@ def test_a_member_of_a_uv_workspace_runs_the_proposed_library(workplace, sandbox
     ended = workplace.run("--sandbox", with_sandbox(sandbox))
     assert workplace.landings == ["TASK-001"], ended.said
     assert "2 != 1" in ended.said, ended.said
+
+
+GO = {
+    "go.work": "go 1.19\n\nuse ./app\nuse CORE\n",
+    "core/go.mod": "module example.org/core\n\ngo 1.19\n",
+    "core/core.go": "package core\n\nfunc Value() int { return 1 }\n",
+    "app/go.mod": "module example.org/app\n\ngo 1.19\n",
+    "app/app.go": (
+        'package app\n\nimport "example.org/core"\n\nfunc Twice() int { return 2 * core.Value() }\n'
+    ),
+    "app/app_test.go": (
+        'package app\n\nimport "testing"\n\nfunc TestTwice(t *testing.T) {\n'
+        "\tif Twice() != 2 {\n\t\tt.Fatal(Twice())\n\t}\n}\n"
+    ),
+}
+RUST = {
+    "Cargo.toml": '[workspace]\nmembers = ["app"]\nexclude = ["core"]\nresolver = "2"\n',
+    "core/Cargo.toml": '[package]\nname = "core-x"\nversion = "0.1.0"\nedition = "2021"\n',
+    "core/src/lib.rs": "pub fn value() -> i32 {\n    1\n}\n",
+    "app/Cargo.toml": (
+        '[package]\nname = "app"\nversion = "0.1.0"\nedition = "2021"\n\n'
+        '[dependencies]\ncore-x = { path = "CORE" }\n'
+    ),
+    "app/src/lib.rs": ("#[test]\nfn is_twice() {\n    assert_eq!(2 * core_x::value(), 2);\n}\n"),
+    ".gitignore": "target/\n",
+}
+LANGUAGES = {
+    "go": (GO, "./core", "cd app && go test ./...", "core/core.go", "return 1", "return 2"),
+    "cargo": (RUST, "../core", "cargo test --offline -q -p app", "core/src/lib.rs", "1\n}", "2\n}"),
+}
+"""Files, how one package names the other, the test, and a change that breaks it."""
+
+
+@pytest.fixture(autouse=True)
+def with_rust(monkeypatch):
+    """A home of its own has no Rust; this one's is read."""
+    rust = Path(pwd.getpwuid(os.getuid()).pw_dir, ".rustup")
+    if rust.is_dir():
+        monkeypatch.setenv("RUSTUP_HOME", str(rust))
+
+
+def begin_workspace(workplace, language, name):
+    if shutil.which(language) is None:
+        pytest.skip(f"{language} is not installed")
+    for path, text in LANGUAGES[language][0].items():
+        workplace.write({path: text.replace("CORE", name)})
+    workplace.commit()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_workspace_of_go_or_rust_is_built_of_proposed_code(workplace, language):
+    files, name, line, path, old, new = LANGUAGES[language]
+    begin_workspace(workplace, language, name)
+    bad = files[path].replace(old, new)
+    workplace.plan(a_task("TASK-001", "Bad", blocks={path: bad}, tests=[line]))
+    ended = workplace.run("--sandbox", "none")
+    assert workplace.landings == [], ended.said
+    assert "TC-001 failed" in ended.said, ended.said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_workspace_that_names_the_repository_itself_fails_the_proof(workplace, language):
+    begin_workspace(workplace, language, str(workplace.root / "core"))
+    line = LANGUAGES[language][2]
+    workplace.plan(a_task("TASK-001", "Good", blocks={"app/a.txt": "a"}, tests=[line]))
+    ended = workplace.run("--sandbox", "none")
+    assert workplace.landings == [], ended.said
+    assert "imported the installed copy of core" in ended.said, ended.said
