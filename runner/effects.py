@@ -298,6 +298,11 @@ def monotonic() -> float:
     return time.monotonic()
 
 
+def random_bytes(count: int) -> bytes:
+    """So many bytes that nobody can guess, such as a key."""
+    return os.urandom(count)
+
+
 def new_id() -> str:
     """A fresh UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 74 random ones.
 

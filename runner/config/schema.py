@@ -249,6 +249,8 @@ class Given(BaseSettings):
         | None
     ) = None
     sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(split_paths)] | None = None
+    worktree_include: Annotated[tuple[Line, ...], BeforeValidator(split_globs)] | None = None
+    worktree_include_remote: bool | None = None
     processes: Whole | None = None
     memory: Size | None = None
     file_size: Size | None = None

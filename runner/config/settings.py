@@ -146,6 +146,10 @@ class Settings:
     """`auto`, `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
     sandbox_read: tuple[str, ...] = ()
     """More paths that a command in the sandbox may read."""
+    worktree_include: tuple[str, ...] = ()
+    """Patterns of ignored files that are copied into scratch trees, beside `.worktreeinclude`."""
+    worktree_include_remote: bool = False
+    """Whether such files are sent to the workers of a cluster, too."""
     processes: int = 4096
     """Processes and threads of one command at once."""
     memory: str = ""

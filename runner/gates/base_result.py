@@ -108,7 +108,7 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
 def _key(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> tuple[str, ...]:
     made = (f"{one.path} {one.mode:o} {one.after}" for one in changes)
     fails = (*(("fails",) if check.fails else ()), *(("named",) if check.named else ()))
-    place = (str(bench.place.shown), bench.place.start, bench.base)
+    place = (str(bench.place.shown), bench.place.start, bench.base, bench.place.beside)
     return ("run", *place, check.kind, str(check.network), check.command, *sorted(made), *fails)
 
 

@@ -53,6 +53,8 @@ class RunStarted(NamedTuple):
     plan: Digest
     pid: int
     settings: dict[str, str]
+    included: tuple[str, ...] = ()
+    """Ignored files that were copied into scratch trees; the person's state folder has a digest."""
 
 
 class RunFinished(NamedTuple):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from runner.journal.events import DecisionMade, TaskDone, TaskLanding
+from runner.journal.events import DecisionMade, RunStarted, TaskDone, TaskLanding
 from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Proof, Spec, Verdict
 from runner.repo.trailers import parse_coverage, parse_proof, parse_tools, regression_line
@@ -72,6 +72,10 @@ class Evidence:
     """What its source does not carry, in words."""
     regression: str = ""
     """How many tests of other tasks ran on its change, in words."""
+    run: str = ""
+    """The run that proved it; empty where only git tells."""
+    included: tuple[str, ...] = ()
+    """Ignored files that this run copied into its trees."""
 
     @property
     def outputs(self) -> tuple[Digest, ...]:
@@ -98,7 +102,7 @@ def evidence_of(task: TaskState) -> Evidence | None:
     )
 
 
-WANTED = frozenset({"task.done", "task.landing", "decision.made"})
+WANTED = frozenset({"run.started", "task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
 _UNPROVEN = f"{Grade.UNPROVEN}: "
 _OWN = frozenset({"coverage", "integrity", "mutation"})
@@ -107,6 +111,7 @@ _OWN = frozenset({"coverage", "integrity", "mutation"})
 
 def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
     """The whole evidence of a task that this journal saw become DONE; None for any other."""
+    records = list(records)
     mine = [record for record in records if record.task == task.id]
     # By spec and commit, and not simply the last: a task that was DONE, reopened and taken back to
     # an older commit rests on the older record.
@@ -122,12 +127,19 @@ def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
         attempt=done.attempt,
         review=next(approved, ""),
         tools=tuple(done.event.tools.items()),
+        run=done.run,
+        included=_find_included(records, done.run),
         decisions=tuple(
             (one.event.number, one.event.decision.title)
             for one in mine
             if isinstance(one.event, DecisionMade)
         ),
     )
+
+
+def _find_included(records: Iterable[Record], run: str) -> tuple[str, ...]:
+    started = (one.event for one in records if one.run == run)
+    return next((one.included for one in started if isinstance(one, RunStarted)), ())
 
 
 def _is_of(record: Record, task: TaskState) -> bool:

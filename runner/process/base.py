@@ -40,6 +40,8 @@ class Place:
     """Installed dependencies in the repository (`.venv`), which a sandbox shows read-only."""
     start: str = ""
     """Where commands start, relative to the tree: the project's folder, empty or `sub/`."""
+    beside: str = ""
+    """A digest of what the tree holds beside its commit (ignored files that are copied there)."""
 
     @property
     def links(self) -> Path:

@@ -17,7 +17,7 @@ from runner.repo.tree_files import make_readable
 from runner.repo.trees import GITLINK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -64,13 +64,19 @@ class Bounds:
         return cls(file_size or usual.file_size, size or usual.size, settings.proposal_files)
 
     def hold(
-        self, git: Git, tree: Path, inside: Callable[[str], str], seconds: float = SECONDS
+        self,
+        git: Git,
+        tree: Path,
+        inside: Callable[[str], str],
+        left_out: Collection[bytes] = (),
+        seconds: float = SECONDS,
     ) -> list[bytes]:
         """The files that differ from the index of `git`; raises ProposalError for too much.
 
         `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
-        return self.hold_paths(_find_differing(git, tree, inside, seconds), tree, inside)
+        found = _find_differing(git, tree, inside, seconds)
+        return self.hold_paths([path for path in found if path not in left_out], tree, inside)
 
     def hold_paths(
         self, paths: list[bytes], tree: Path, inside: Callable[[str], str]

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from runner.model import Change
     from runner.repo.alternates import Lender
+    from runner.repo.included_files import IncludedFiles
     from runner.repo.trees import TreeChange, TreeEntry
 
 T = TypeVar("T")
@@ -78,6 +79,8 @@ class Scratch:
         """Asked by all that takes long, whether nobody wants it any more."""
         self.count_visits: Callable[[], int | None] = lambda: None
         """Asked how many commands may have written to the tree so far; None: nobody can say."""
+        self.included: IncludedFiles | None = None
+        """Ignored files of the repository that every tree gets, and that nobody proposes."""
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
@@ -115,6 +118,11 @@ class Scratch:
         self._objects = self._small.objects = replace(self._objects, memory=trees)
         self._small.content = content
 
+    def include(self, files: IncludedFiles | None) -> None:
+        """Let every tree from the next reset on have these files beside its base."""
+        self.included = files
+        self._signed = self._lent = self._looked = None
+
     def close(self) -> None:
         """End the process that reads objects; it is started again when it is needed."""
         self._reader.close()
@@ -144,6 +152,8 @@ class Scratch:
             self.lender.require()
             self._move_aside()
             self._reset(base)
+        if self.included is not None:
+            self.included.put_into(self.tree_folder, self._paths)
 
     def find_untouched(self, base: str | None) -> StatCache | None:
         """What the tree looks like, where it is exactly `base` and nobody has touched it."""
@@ -277,24 +287,26 @@ class Scratch:
         return self._snapshot(written if known else None)
 
     def _snapshot(self, written: Iterable[str] | None) -> Snapshot:
-        inside, whole = self.lender.prefix.inside, self.lender.prefix.whole
+        prefix, inside = self.lender.prefix, self.lender.prefix.inside
         self.lender.require()
+        self._small.left_out = self.included.paths - self._paths if self.included else ()
         with suppress(UnusualError):
             rules = exclude_lines(self.lender, self._shares)
-            paths = None if written is None else [raw(whole(path)) for path in written]
+            paths = None if written is None else [raw(prefix.whole(path)) for path in written]
             found = self._small.find_differing(rules, paths)
             return self._compare(self.bounds.hold_paths(found, self.tree_folder, inside))
         git = self._stage()
-        names = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside))
+        left_out = self._small.left_out
+        names = self._answer(partial(self.bounds.hold, git, self.tree_folder, inside, left_out))
         with suppress(UnusualError):
             require_no_link(self.tree_folder, parents(self._paths))
             return self._compare(names)
         refused = self._add_tree(git)
         bring_gitlinks_back(git, self.gitlinks)
-        base = self.base or EMPTY[self.lender.object_format]
-        differing = diff_index(git, self.lender.prefix, base)
+        staged = diff_index(git, prefix, self.base or EMPTY[self.lender.object_format])
+        differing = [one for one in staged if raw(prefix.whole(one.path)) not in left_out]
         tree = self._name_tree(differing)
-        odd = find_left_over(git, self.tree_folder, self.lender.prefix, refused) if refused else ()
+        odd = find_left_over(git, self.tree_folder, prefix, refused) if refused else ()
         changes = [change_of(self._reader, at) for at in self._while_wanted(differing)]
         return Snapshot.of(tree, (*changes, *odd))
 

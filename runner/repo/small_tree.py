@@ -88,6 +88,8 @@ class SmallTree:
         self._count = 0
         self._look: _Look | None = None
         self.content: Callable[[str], bytes | None] = lambda _: None  # by no process of the slot
+        self.left_out: Collection[bytes] = ()
+        """Files that the tree holds beside its base, and that nobody proposes."""
         self._indexed = b""
         self._clock = (0, 0)
 
@@ -149,7 +151,8 @@ class SmallTree:
         except OSError as error:
             raise UnusualError from error
         self._look = look
-        return [*rules.select_new(look.others), *look.changed]
+        others = {path: one for path, one in look.others.items() if path not in self.left_out}
+        return [*rules.select_new(others), *look.changed]
 
     def _look_at(self, paths: Iterable[bytes]) -> _Look:
         """What a look would find where nothing but these paths was written."""

@@ -162,7 +162,7 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
         raise RunnerError(f"{path} is no path of the project")
     effects.step("open", path)
     try:
-        opened = _open_folders(tree, parts[:-1], make=content is not None)
+        opened = open_folders(tree, parts[:-1], make=content is not None)
     except NotADirectoryError as error:
         raise RunnerError(f"{path} cannot be written: a part of it is no folder") from error
     try:
@@ -191,7 +191,7 @@ def read_regular(tree: Path, path: bytes) -> tuple[int, bytes]:
     *folders, name = path.split(b"/")
     opened: list[int] = []
     try:
-        opened += _open_folders(tree, folders, make=False)
+        opened += open_folders(tree, folders, make=False)
         if len(opened) <= len(folders):
             return 0, b""
         opened.append(os.open(name, _READ, dir_fd=opened[-1]))
@@ -232,7 +232,28 @@ def compare_plain(
     return differing
 
 
-def _open_folders(tree: Path, parts: Sequence[bytes], *, make: bool) -> list[int]:
+def put_file(tree: Path, path: bytes, mode: int, write: Callable[[int], None]) -> None:
+    """Make a plain file at `path` below `tree`, which `write` fills; no link is followed.
+
+    Raises OSError where something on the way is no folder.
+    """
+    *folders, name = path.split(b"/")
+    effects.step("open", text(path))
+    opened = open_folders(tree, folders, make=True)
+    try:
+        _remove(opened[-1], name)
+        opened.append(os.open(name, _FILE, stat.S_IMODE(mode), dir_fd=opened[-1]))
+        write(opened[-1])
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def open_folders(tree: Path, parts: Sequence[bytes], *, make: bool) -> list[int]:
+    """Open a folder of a tree from each one above it; fewer where one is not there.
+
+    Raises NotADirectoryError for a link or a file on the way.
+    """
     opened = [os.open(tree, _FOLDER)]
     try:
         for part in parts:

@@ -117,8 +117,8 @@ def diff_trees(
 
 def diff_index(git: Git, prefix: Prefix, old: str) -> tuple[TreeChange, ...]:
     """The same between a commit or tree and the index."""
-    said = git.run("diff-index", "--cached", *_RAW, "--ignore-submodules=none", old, "--")
-    return tuple(_changes(said, prefix))
+    listed = git.run("diff-index", "--cached", *_RAW, "--ignore-submodules=none", old, "--")
+    return tuple(_changes(listed, prefix))
 
 
 def _changes(out: bytes, prefix: Prefix) -> Iterator[TreeChange]:

@@ -110,6 +110,7 @@ class Manifest:
             head_before=began.head if began else None,
             head_after=head,
             settings=self.settings,
+            included=began.included if began else (),
             tasks=[
                 self._task(id_, work, state, worth.get(id_))
                 for id_, work in self._tasks.items()

@@ -154,11 +154,17 @@ class JournalWriter:
 
 
 def begin(
-    ledger: JournalWriter, *, head: str, branch: str, plan: str, settings: Mapping[str, str]
+    journal: JournalWriter,
+    *,
+    head: str,
+    branch: str,
+    plan: str,
+    settings: Mapping[str, str],
+    included: tuple[str, ...] = (),
 ) -> None:
-    """Say in the journal that a run begins."""
-    ledger.note(
-        RunStarted(head=head, branch=branch, plan=plan, pid=os.getpid(), settings=dict(settings)),
+    """Say in the journal that a run begins; `included` as `RunStarted` has it."""
+    journal.note(
+        RunStarted(head, branch, plan, os.getpid(), dict(settings), included),
         durable=True,
     )
 

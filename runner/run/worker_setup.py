@@ -20,6 +20,7 @@ from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
 from runner.run.assignment import WorkerContext
 from runner.run.landing.own_work import Landings
+from runner.run.worktree_include import copy_included, match_included
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.process.base import Sandbox
+    from runner.repo.included_files import IncludedFiles
     from runner.repo.pool import Slot
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
@@ -55,6 +57,8 @@ class WorkerSetup:
     say: Callable[[str, str], None]
     """Shows a line of progress of a task: (task, line)."""
     sast: SastPool | None = None
+    included: IncludedFiles | None = field(init=False)
+    """Ignored files that every tree gets, as they are when the run begins."""
     _shares: tuple[str, ...] | None = None
     _pool: Pool = field(init=False)
     _landings: Landings = field(init=False)
@@ -65,6 +69,8 @@ class WorkerSetup:
     _leases: SecretLeases | None = field(init=False)
 
     def __post_init__(self) -> None:
+        matches = match_included(self.repository, self.settings)
+        self.included = copy_included(self.repository, matches, self.cache)
         self._pool = Pool(self.cache)
         self._landings = Landings(self.repository)
         self._leases = self._make_leases()
@@ -108,6 +114,7 @@ class WorkerSetup:
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=shares)
         scratch.share(self.repository.trees, self.repository.content)
         scratch.bounds = Bounds.of(self.settings)
+        scratch.include(self.included)
         scratch.stopped = LastLook(crew, number)
         scratch.count_visits = partial(count_visits, scratch.tree_folder)
         box = slot.folder / "box"
@@ -119,6 +126,7 @@ class WorkerSetup:
             objects=self.repository.folders.objects,
             shares=shares,
             start=self.repository.prefix.value,
+            beside=self.included.mark if self.included else "",
         )
         return WorkerContext(
             scratch=scratch,

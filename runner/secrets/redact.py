@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from runner.secrets import declared_values, find, load_rules
+    from runner.secrets.env_files import EnvValue
     from runner.secrets.find import RedactionSpan
 else:
     declared_values = lazy_module("runner.secrets.declared_values")
@@ -46,6 +47,22 @@ _REMEMBERED = 1 << 10
 """Letters of a text whose redaction is remembered."""
 _TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
+_held: tuple[EnvValue, ...] = ()
+
+
+def hold_values(values: Iterable[EnvValue]) -> None:
+    """Redact these values in all that this process tells from now on; none is taken away."""
+    global _held  # noqa: PLW0603 - whatever leaves the process is redacted, whoever calls
+    _held = tuple(dict.fromkeys((*_held, *values)))
+
+
+def list_held_secrets() -> tuple[tuple[str, str], ...]:
+    """Those of them that no proposed file may hold, with the variables they are read from."""
+    return tuple((one.name, one.value) for one in _held if one.is_secret)
+
+
+def _forms(known: Collection[str]) -> tuple[bytes, ...]:
+    return declared_values.forms_of_values((*known, *(one.value for one in _held)))
 
 
 def redact(text: str, known: Collection[str] = ()) -> str:
@@ -53,7 +70,7 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
-    if known or len(text) > _REMEMBERED:
+    if known or _held or len(text) > _REMEMBERED:
         return _redact(text, known)
     return _redact_again(text, len(load_rules.redacting_shapes()))
 
@@ -75,7 +92,7 @@ def redact_tail(text: str, most: int, known: Collection[str] = ()) -> str:
 def _redact_part(text: str, first: int, last: int, known: Collection[str]) -> str:
     content = text.encode("utf-8", "surrogatepass")
     start, end = (len(text[:at].encode("utf-8", "surrogatepass")) for at in (first, last))
-    found = find.blots(content, declared_values.forms_of_values(known))
+    found = find.blots(content, _forms(known))
     return find.redact_spans(content, found, start, end).decode("utf-8", "surrogatepass")
 
 
@@ -89,7 +106,7 @@ def _redact(text: str, known: Collection[str]) -> str:
     # File names that are no UTF-8 come with lone surrogates (PEP 383), which a strict encoder
     # refuses.
     content = text.encode("utf-8", "surrogatepass")
-    found = find.blots(content, declared_values.forms_of_values(known))
+    found = find.blots(content, _forms(known))
     if not found:
         return text
     return find.redact_spans(content, found, 0, len(content)).decode("utf-8", "surrogatepass")
@@ -102,7 +119,7 @@ class StreamRedactor:
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        self._known = declared_values.forms_of_values(known)
+        self._known = _forms(known)
         self._clear()
 
     def feed(self, chunk: bytes) -> bytes:

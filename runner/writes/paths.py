@@ -45,6 +45,7 @@ _CONTROL_NAMES = frozenset(
         ".cursorrules",
         ".mcp.json",
         ".envrc",
+        ".worktreeinclude",
         ".npmrc",
         ".yarnrc",
         ".yarnrc.yml",

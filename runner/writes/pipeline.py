@@ -13,7 +13,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
-from runner.secrets.redact import redact
+from runner.secrets.redact import list_held_secrets, redact
 from runner.writes.compile_check import compile_file
 from runner.writes.paths import check_path, is_control, scope_finding
 from runner.writes.project_compile import compile_projects
@@ -241,18 +241,21 @@ def _secret_findings(change: Change, rules: WriteRules, bench: WriteContext) -> 
     found = scan.scan_content(
         change.content or b"", change.path, allowed=rules.allowed, before=before
     )
-    return (*found, *_find_declared_secrets(change, bench)) if bench.secrets else found
+    known = (*bench.secrets, *list_held_secrets())
+    return (*found, *_find_declared_secrets(change, bench, known)) if known else found
 
 
-def _find_declared_secrets(change: Change, bench: WriteContext) -> Iterator[Finding]:
+def _find_declared_secrets(
+    change: Change, bench: WriteContext, known: tuple[tuple[str, str], ...]
+) -> Iterator[Finding]:
     """A value that the task's commands were given, in whatever form, in a file or its name."""
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
     before = bench.before(change.path) or b""
-    for name, line in declared_values.find_held(content, before, bench.secrets):
+    for name, line in declared_values.find_held(content, before, known):
         yield Finding(
             check=scan.CHECK,
             message=f"it holds the value of the declared secret {name}",
-            path=redact(change.path, tuple(value for _, value in bench.secrets)),
+            path=redact(change.path, tuple(value for _, value in known)),
             # The name was looked through as a line before the content.
             line=max(line - 1, 1),
             hint=f"read it where it is needed, from the variable {name}",

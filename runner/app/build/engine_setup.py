@@ -40,6 +40,7 @@ from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_ow
 from runner.run.review import Review
 from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
+from runner.run.worktree_include import record_included
 from runner.writes.log import WriteLog
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast import SastPool
@@ -175,7 +176,14 @@ class _Building:
             branch=branch.shown,
             plan=digest_of(self.reading.data),
             settings={name: str(getattr(settings, name)) for name in ("jobs", "review", "sandbox")},
+            included=self._list_included(),
         )
+
+    def _list_included(self) -> tuple[str, ...]:
+        """The ignored files that this run copies; their digest stays on this machine."""
+        files, session = self._workshop.included, self.session
+        run = session.ledger.run
+        return record_included(files, run, session.project.places.state) if files else ()
 
     def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""
@@ -328,9 +336,24 @@ class _Building:
 
     def _crew(self) -> WorkerPool:
         session, settings = self.session, self.session.project.settings
+        inline = self.options.inline or settings.executor == INLINE
+        crew = crew_of(self._cluster, settings.jobs, self._workshop.site, inline=inline)
+        crew.tracer = self._tracer.trace
+        session.lander.outdated = self._tracer.is_outdated
+        self.interruption.wakes(crew.interrupt)
+        session.on_close(crew.close)
+        cancellations = Cancellations(session.project.cache, crew.cancel_task)
+        session.on_close(cancellations.close)
+        cancellations.listen()
+        return crew
+
+    @cached_property
+    def _workshop(self) -> WorkerSetup:
+        """What makes the slots of this run."""
+        session, settings = self.session, self.session.project.settings
         sast = SastPool()
         session.on_close(sast.close)
-        workshop = WorkerSetup(
+        return WorkerSetup(
             root=session.project.root,
             repository=session.repository,
             cache=session.project.cache,
@@ -340,16 +363,6 @@ class _Building:
             say=self.observer.progress,
             sast=sast,
         )
-        inline = self.options.inline or settings.executor == INLINE
-        crew = crew_of(self._cluster, settings.jobs, workshop.site, inline=inline)
-        crew.tracer = self._tracer.trace
-        session.lander.outdated = self._tracer.is_outdated
-        self.interruption.wakes(crew.interrupt)
-        session.on_close(crew.close)
-        cancellations = Cancellations(session.project.cache, crew.cancel_task)
-        session.on_close(cancellations.close)
-        cancellations.listen()
-        return crew
 
     @cached_property
     def _cluster(self) -> Opened | None:

@@ -6,6 +6,7 @@ shown, and a person says yes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_parts import sandbox_of
@@ -22,6 +23,7 @@ from runner.process.sandbox import explain_opening, landlock_gaps
 from runner.repo.git import text
 from runner.repo.windows_drives import require_no_windows_drive
 from runner.report.decisions_file import BUILD, find_run_files
+from runner.run.worktree_include import FILE_NAME, match_in
 from runner.secrets.redact import redact
 from runner.text.display import display
 
@@ -110,8 +112,10 @@ def _notices(
 def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
     """Lines to show before a run: what this machine or this way of starting does not give it."""
     unseen = () if terminal else _warn_without_review(project, plan)
+    matches = match_in(project.root, project.settings)
+    copied = matches.lines if matches else ()
     lines = (*_warn_without_sandbox(project), *_without_compilers(project))
-    return (*lines, *find_unheld_bounds(project), *unseen)
+    return (*copied, *lines, *find_unheld_bounds(project), *unseen)
 
 
 def find_unheld_bounds(project: Project) -> tuple[str, ...]:
@@ -318,6 +322,7 @@ def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, 
     sandbox. Neither are gates that its manifests declare, since their words are ours.
     """
     settings, sources = project.settings, project.loaded.sources
+    yield from _list_included(project)
     files = {name: file for name, said in sources.items() if (file := _file(said))}
     keys = {
         name.rpartition(".")[2]: file for name, file in files.items() if name.startswith("gates.")
@@ -330,6 +335,16 @@ def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, 
     if "command" in files:
         yield files["command"], settings.command
     yield from _agents(settings, files, plan)
+
+
+def _list_included(project: Project) -> Iterator[tuple[str, str]]:
+    """The ignored files that the repository has copied into the trees in which commands run.
+
+    A person's own setting names more, without a question.
+    """
+    matches = match_in(project.root, replace(project.settings, worktree_include=()))
+    for name in matches.names if matches else ():
+        yield FILE_NAME, f"copies {name}, which git ignores, to where commands and agents run"
 
 
 def _gate(gate: GateSpec) -> str:
@@ -360,7 +375,8 @@ def _file(said: str) -> str:
 
 
 def list_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Every command that a run would start, with who asks for it."""
+    """Every command that a run would start, with who asks for it, and files that it copies."""
+    yield from _list_included(project)
     for gate in project.settings.gates:
         yield "settings", gate.command
     for _, gates in project.settings.gates_by_type:

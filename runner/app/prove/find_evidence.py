@@ -27,6 +27,7 @@ from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
 from runner.run.proof_required import PROOF_HINT, find_unproven_beneath, has_proof
 from runner.run.selection import find_id
+from runner.run.worktree_include import find_digest
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import count_words, moment, short
@@ -65,6 +66,8 @@ class TaskEvidence:
     evidence: Evidence | None
     built_on: Mapping[str, str]
     """What it needs that is not proven, and why."""
+    included_digest: str = ""
+    """Of the ignored files that its run copied, as this machine knows it."""
 
 
 def find_evidence(project: Project, typed: str) -> TaskEvidence:
@@ -73,6 +76,7 @@ def find_evidence(project: Project, typed: str) -> TaskEvidence:
     id_ = find_id(typed, view.states)
     task = next(one for one in project.plan(project.plan_bytes).tasks if one.id == id_)
     known = view.states[id_]
+    evidence = load_evidence(project, task, known)
     return TaskEvidence(
         task=task,
         status=view.status(id_),
@@ -80,8 +84,9 @@ def find_evidence(project: Project, typed: str) -> TaskEvidence:
         graded=view.grades.get(id_),
         standing=evaluate_standing(known, task.spec),
         unverified=view.unverified[id_].why if id_ in view.unverified else None,
-        evidence=load_evidence(project, task, known),
+        evidence=evidence,
         built_on=find_unproven_beneath(task.depends_on, view.states),
+        included_digest=find_digest(evidence.run, project.places.state) if evidence else "",
     )
 
 
@@ -162,6 +167,7 @@ def _describe_evidence(evidence: Evidence | None, usage: Usage) -> dict[str, obj
         "coverage": evidence.coverage,
         "review": evidence.review,
         "tools": dict(evidence.tools),
+        "included": evidence.included,
         "decisions": [{"number": number, "title": title} for number, title in evidence.decisions],
         "patterns": evidence.patterns,
         **cost_part(usage),
@@ -187,6 +193,10 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     yield f"told by {where}"
     yield ""
     yield from _fields(evidence, found.known.usage, digests=digests)
+    if evidence.included:
+        yield f"{'Copied files':<16}{display(', '.join(evidence.included))}"
+        if digests and found.included_digest:  # in this text alone, which stays on this machine
+            yield f"{'Digest, copied':<16}{found.included_digest}"
     yield "Proofs" if evidence.proofs else "Proofs          none"
     for proof in evidence.proofs:
         yield from _proof(proof, digests=digests)

@@ -106,6 +106,7 @@ def _work(job: Job, work: Work, duty: Lease, station: RemoteSlot) -> Answer:
     crew = RemoteWorker(duty.say)
     assignment = with_implementer(work.assignment, job.settings)
     station.clear_logs()
+    station.include(job.included)
     site = station.site(job.tree, job.settings, crew, lambda _task, line: duty.say(line))
     try:
         with duty.watch(crew.cancel, crew.ends(site.number).set):

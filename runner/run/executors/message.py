@@ -160,6 +160,15 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class SentFile:
+    """An ignored file of the repository that the worker's trees get."""
+
+    path: str
+    mode: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Hired:
     """An implementer by its name: the worker has it from its own registry."""
 
@@ -197,6 +206,8 @@ class Job:
     work: Work | None = None
     pack: Pack | None = None
     part: Part | None = None
+    included: tuple[SentFile, ...] = ()
+    """Sent with `worktree_include_remote` alone."""
 
     def with_ticket(self, ticket: str) -> Job:
         """The same under a name of its own."""

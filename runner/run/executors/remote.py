@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
 
 from runner import effects
+from runner.config.sizes import format_size
 from runner.gates.regression import (
     KIND,
     Suspects,
@@ -127,6 +128,10 @@ def remember_failures(outcome: Outcome, suspects: Suspects, kept: Path | None, s
             remember_failure(traced, kept, shown)
 
 
+_MOST_SENT = 64 << 20
+"""Bytes of ignored files that go along with a job."""
+
+
 class ClusterExecutor(ThreadPoolExecutor):
     """Runs attempts on a cluster: a thread a slot, which waits for its worker."""
 
@@ -202,7 +207,23 @@ class Remote:
             return "model_calls is kept by one process"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
             return "its secrets go only over TLS or loopback"
-        return ""
+        return self._keep_included(site)
+
+    def _keep_included(self, site: WorkerContext) -> str:
+        """Why the ignored files that belong into its tree cannot be sent; empty where they can."""
+        files = site.scratch.included
+        if files is None:
+            return ""
+        if not site.settings.worktree_include_remote:
+            return (
+                "the ignored files in its tree stay on this machine; to send them: "
+                "worktree_include_remote = true in your own settings"
+            )
+        if files.size > _MOST_SENT:
+            most = format_size(_MOST_SENT)
+            return f"the ignored files in its tree are more than the {most} that are sent"
+        keeps = self.dispatch.cluster.keeps_secrets
+        return "" if keeps else "ignored files go only over TLS or loopback"
 
     def _say_once(self, text: str) -> None:
         if text not in self._told:

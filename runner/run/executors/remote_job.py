@@ -13,7 +13,7 @@ from runner.journal.session_events import PermissionAsked, ToolCalled, ToolRetur
 from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.run.executors.addresses import is_sealed, restrict_settings
-from runner.run.executors.message import PLAIN, Answer, Job, Pack, as_bytes, read_answer
+from runner.run.executors.message import PLAIN, Answer, Job, Pack, SentFile, as_bytes, read_answer
 from runner.run.executors.object_store import PIECE, in_parts
 from runner.run.executors.recheck import redact_proofs, require_asked_for
 from runner.secrets.redact import redact, redact_head
@@ -193,7 +193,8 @@ class RemoteJob:
     def _on(self, worker: str) -> Answer | Lost:
         """Ask one worker, sending what it lacks first."""
         supply = self.dispatch.supply
-        if self._secrets and not self.dispatch.cluster.is_private(worker):
+        private = self._secrets or self._included
+        if private and not self.dispatch.cluster.is_private(worker):
             return Lost(worker, "may be overheard: secrets go only over TLS or loopback")
         known = supply.knows(worker) and not supply.has(worker, self.tree)
         pack = self._pack_for(worker) if known else None
@@ -241,6 +242,7 @@ class RemoteJob:
             work=work,
             pack=pack,
             part=part,
+            included=self._included if work else (),
         )
 
     def _submit(self, job: Job, worker: str) -> Answer | Lost:
@@ -341,6 +343,14 @@ class RemoteJob:
         said = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in said) + answer.kept != 1:
             raise ShapeError("it says nothing, or too much")
+
+    @property
+    def _included(self) -> tuple[SentFile, ...]:
+        """Ignored files that go along; none unless the person's settings send them."""
+        found = self.site.scratch.included
+        if found is None or not self.site.settings.worktree_include_remote:
+            return ()
+        return tuple(SentFile(one.path, one.mode, found.content(one)) for one in found.files)
 
     @property
     def _secrets(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from runner.model.codec import ShapeError
 from runner.process.base import Place, command_environment
 from runner.process.sandbox import choose_sandbox
 from runner.repo.alternates import Lender
+from runner.repo.included_files import IncludedFiles
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
@@ -40,6 +41,7 @@ from runner.run.executors.object_store import Store
 from runner.run.proof.prove import bench_of
 from runner.run.worker_setup import LOGS, LastLook, end_former_owner
 from runner.run.workers import WorkerPool
+from runner.run.worktree_include import hide_values
 from runner.secrets.redact import redact
 from runner.text.wording import attempt_folder
 
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from runner.model import Proof
     from runner.repo.pool import Slot
     from runner.run.assignment import Assignment
-    from runner.run.executors.message import Ground
+    from runner.run.executors.message import Ground, SentFile
 
 # --- the slot -------------------------------------------------------------------------
 
@@ -114,6 +116,7 @@ class RemoteSlot:
                 box=box,
                 objects=self.store.objects,
                 start=self.scratch.lender.prefix.value,
+                beside=included.mark if (included := self.scratch.included) else "",
             ),
             sandbox=choose_sandbox(settings.sandbox, read),
             settings=settings,
@@ -128,6 +131,14 @@ class RemoteSlot:
             number=self.slot.number,
             of_commits=False,
         )
+
+    def include(self, sent: tuple[SentFile, ...]) -> None:
+        """Let the trees of the next job have these ignored files, and no others."""
+        contents = [(one.path, one.mode, one.content) for one in sent]
+        files = IncludedFiles.of_contents(contents, self.slot.folder) if contents else None
+        if files is not None:
+            hide_values(files)
+        self.scratch.include(files)
 
     def _variables(self, pass_env: tuple[str, ...]) -> dict[str, str]:
         """This process's own variables, as far as commands get them; they do not change."""

@@ -1,0 +1,137 @@
+"""Ignored files that `.worktreeinclude` names are where commands run, and nowhere else."""
+
+import pytest
+from clustered import Lent
+from workplace import NO_PROOF, Workplace, a_task
+
+from runner.process.sandbox import choose_sandbox
+
+VALUE = "v4lue-of-the-key"
+ENV = f"API_KEY={VALUE}\n"
+SEES = "cut -d= -f2 .env && cat pkg/version.txt && test -f a.txt"
+WALLS = [
+    pytest.param(("--no-sandbox",), id="none"),
+    pytest.param(
+        (),
+        id="sandbox",
+        marks=pytest.mark.skipif(
+            not choose_sandbox("auto").encloses, reason="there is no sandbox here"
+        ),
+    ),
+]
+
+
+def begin(place, *tasks, include=".env\npkg/version.txt\n"):
+    place.write(
+        {
+            ".gitignore": ".env\npkg/version.txt\n",
+            **({".worktreeinclude": include} if include else {}),
+            ".env": ENV,
+            "pkg/version.txt": "1\n",
+        }
+    )
+    place.plan(*(tasks or [a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=[SEES])]))
+
+
+@pytest.fixture
+def project(workplace):
+    begin(workplace)
+    return workplace
+
+
+@pytest.mark.parametrize("walls", WALLS)
+def test_commands_see_them_and_nothing_of_them_is_committed_or_told(project, walls):
+    ended = project.run(*walls)
+    assert ended.code == 0, ended.said
+    assert "ignored files are copied to where tasks run: .env, pkg/version.txt" in ended.said
+    assert VALUE.encode() not in project.objects()
+    texts = [file.read_text("utf-8", "replace") for file in project.root.rglob("artifacts/**/*.*")]
+    assert "[REDACTED:secret]\n1\n" in "".join(texts)
+    assert VALUE not in "".join(texts) + ended.said
+    told = project.runner("evidence", "TASK-001", "-v").out
+    assert "Copied files    .env, pkg/version.txt" in told
+    assert "hmac-sha256:" in told
+    assert "hmac-sha256:" not in "".join(texts)  # it stays in the person's state folder
+
+
+def test_the_first_use_shows_their_names_with_the_question_of_trust(project):
+    refused = project.run(trust=False)
+    assert refused.code == 3
+    assert ".worktreeinclude: copies .env, which git ignores" in refused.said
+    assert project.run().code == 0
+    project.commit({".gitignore": ".env\npkg/version.txt\ndata/\n", ".worktreeinclude": "*\n"})
+    project.write({"data/x": "1"})
+    project.edit_plan(SEES, f"{SEES} && test -f data/x")
+    project.commit()
+    refused = project.run(trust=False)
+    assert (refused.code, "copies data/, which" in refused.said) == (3, True), refused.said
+    assert "copies .env" not in refused.said
+
+
+def test_a_repository_names_files_by_the_committed_file_alone(workplace):
+    begin(workplace, include="")
+    workplace.commit({"runner.toml": 'worktree_include = [".env"]\n'})
+    workplace.write({".worktreeinclude": ".env\n"})
+    ended = workplace.run()
+    assert ended.code == 1
+    assert "copies .env" not in ended.said
+    assert (
+        "worktree_include is ignored: only your own settings" in workplace.runner("settings").said
+    )
+
+
+def test_a_persons_own_setting_names_more(workplace):
+    begin(workplace, include="pkg/version.txt\n")
+    file = workplace.home / "config/runner/runner.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('worktree_include = [".env"]\n')
+    assert workplace.run().code == 0
+
+
+def test_a_task_that_changes_the_file_waits_for_a_person(workplace):
+    widens = "printf '.env\\n.other\\n' > .worktreeinclude"
+    begin(
+        workplace,
+        a_task("TASK-001", outputs=[".worktreeinclude"], command=widens, fields=[NO_PROOF]),
+    )
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert workplace.read(".worktreeinclude") == ".env\npkg/version.txt\n"
+
+
+@pytest.mark.parametrize("path", ["b.txt", ".env"])
+def test_no_task_takes_a_value_or_the_file_into_the_repository(workplace, path):
+    takes = f"cat .env > b.txt; printf '' > .gitignore; echo more >> {path}"
+    begin(
+        workplace,
+        a_task(
+            "TASK-001", outputs=["b.txt", ".gitignore", ".env"], command=takes, fields=[NO_PROOF]
+        ),
+    )
+    ended = workplace.run("--review", "off")
+    assert ended.code == 1, ended.said
+    assert "it holds the value of the declared secret API_KEY" in ended.said
+    assert VALUE.encode() not in workplace.objects()
+    assert VALUE not in ended.said
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_they_travel_to_a_cluster_with_the_setting_alone(
+    shared_cluster, tmp_path, alone, monkeypatch, sent
+):
+    pytest.importorskip("distributed")
+    from runner.run.executors import local_cluster
+    from runner.run.executors.cluster import Cluster
+
+    jobs, begins = [], Cluster.begin
+    monkeypatch.setattr(Cluster, "begin", lambda *given: (jobs.append(given[3]), begins(*given))[1])
+    monkeypatch.setattr(local_cluster, "LocalCluster", lambda *_: Lent(shared_cluster))
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_SANDBOX", "none")
+    monkeypatch.setenv("RUNNER_WORKTREE_INCLUDE_REMOTE", str(sent).lower())
+    place = Workplace.begin(tmp_path / "shop", alone)
+    begin(place)
+    ended = place.run()
+    assert ended.code == 0, ended.said
+    assert any(VALUE.encode() in job for job in jobs) is sent
+    assert ("worktree_include_remote = true in your own settings" in ended.said) is not sent
