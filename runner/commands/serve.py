@@ -204,7 +204,9 @@ def serve_team(given: argparse.Namespace, environ: Mapping[str, str], hook_secre
     _require_safe(given, address)
     settings = team_store.read_settings(environ)
     with team_store.open_team(given, environ) as store:
-        door = listener.Door.open(given.port, address)
+        is_direct = not ip_address(address).is_loopback and not given.behind_proxy
+        most = listener.MOST_OF_ADDRESS if is_direct else 0
+        door = listener.Door.open(given.port, address, most_of_address=most)
         gateway = _find_gateway(given, address, door.port)
         instance = hashlib.sha256(f"{store.shown} {door.port}".encode()).hexdigest()[:8]
         entrance = listener.Entrance(gateway, instance, (given.tls_cert, given.tls_key))

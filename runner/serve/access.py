@@ -14,6 +14,7 @@ import hmac
 import secrets
 import time
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -57,6 +58,11 @@ class Session:
 
     secret: bytes
     bucket: Bucket = field(default_factory=lambda: Bucket(_BURST, _PER_SECOND))
+
+    @property
+    def owner(self) -> str:
+        """Who its requests are counted for."""
+        return self.secret.hex()
 
     def knows(self, secret: str) -> bool:
         """Whether this is its second secret."""
@@ -144,6 +150,17 @@ class Access:
         # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
         # strangers.
         return (session.bucket if session else self._strangers).take(time.monotonic())
+
+
+def group_address(address: str) -> str:
+    """Addresses that one client has: of IPv6 it is given 2**64 at least (RFC 6177)."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        return str(ip_network((found, 64), strict=False))
+    return str(found)
 
 
 def _digest(text: str) -> bytes:

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from runner.errors import RunnerError
+from runner.serve.request_limits import FullError, Kind, RequestLimits
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ class Refusal:
         return PlainTextResponse(text, self.status, headers)
 
 
+_BUSY = Refusal(429, "too many requests at once", wait=5.0)
+
+
 class _RefusedError(Exception):
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -120,6 +124,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, access: Access, gateway: Gateway) -> None:
         self._app, self._access, self._gateway = app, access, gateway
+        self._limits = RequestLimits()
         self._hosts, self._origins = gateway.hosts, gateway.origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,14 +141,25 @@ class Guard:
             client = self._gateway.find_client((scope.get("client") or ("",))[0], headers)
             self._check_origin(scope["method"], headers)
             session = await self._check_session(scope["method"], path, headers, client)
+            owner = session.owner if session else ""
             body = b""
             if scope["method"] == "POST":
-                body = await _read_body(headers, receive)
-        except _RefusedError as refused:
-            await self._answer(refused.refusal, path, headers)(scope, receive, outgoing)
+                body = await self._read_body(owner, headers, receive)
+            place = self._limits.take(_find_kind("GET", path, headers), owner)
+        except (_RefusedError, FullError) as refused:
+            found = refused.refusal if isinstance(refused, _RefusedError) else _BUSY
+            await self._answer(found, path, headers)(scope, receive, outgoing)
             return
         scope["runner.session"], scope["runner.client"] = session, client
-        await self._app(scope, _again(body, receive), outgoing)
+        with place:
+            await self._app(scope, _again(body, receive), outgoing)
+
+    async def _read_body(self, owner: str, headers: Headers, receive: Receive) -> bytes:
+        try:
+            async with self._limits.await_body(owner):
+                return await _read_body(headers, receive)
+        except TimeoutError:
+            raise _RefusedError(Refusal(408, "the body did not arrive in time")) from None
 
     def _answer(self, refusal: Refusal, path: str, headers: Headers) -> Response:
         is_page = headers.get("sec-fetch-dest") == "document"
@@ -177,6 +193,11 @@ class Guard:
         self, method: str, path: str, headers: Headers, client: str
     ) -> Session | None:
         session = self._find_session(headers)
+        # Before the bucket: refused streams and bodies take no page from the same session.
+        if not self._limits.has_room(
+            _find_kind(method, path, headers), session.owner if session else ""
+        ):
+            raise FullError
         if wait := self._access.take(session, client, f"{method} {path}"):
             raise _RefusedError(Refusal(429, "too many requests", wait=wait))
         if path in _OPEN or path.startswith(_STATIC):
@@ -210,6 +231,14 @@ class Guard:
             if found is not None:
                 return found
         return None
+
+
+def _find_kind(method: str, path: str, headers: Headers) -> Kind:
+    """What a request occupies first."""
+    if method == "POST":
+        return Kind.BODY
+    is_stream = path.endswith("/events") and "text/event-stream" in headers.get("accept", "")
+    return Kind.STREAM if is_stream else Kind.WORK
 
 
 async def _read_body(headers: Headers, receive: Receive) -> bytes:

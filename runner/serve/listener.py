@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from runner.config.paths import Places
-    from runner.serve import application, guard, metrics, team_access, webhook
+    from runner.serve import application, connections, guard, metrics, team_access, webhook
     from runner.serve import builds as served_builds
     from runner.serve.builds import Builds
     from runner.serve.guard import Gateway
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
+    connections = lazy_module("runner.serve.connections")
     guard = lazy_module("runner.serve.guard")
     metrics = lazy_module("runner.serve.metrics")
     team_access = lazy_module("runner.serve.team_access")
@@ -42,7 +43,10 @@ else:
     webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
-_BACKLOG = 128
+MOST_OF_ADDRESS = 64
+"""Connections of one address, where addresses tell clients apart."""
+_BACKLOG = 1024
+"""Connections that the kernel keeps until they are accepted: a burst loses none."""
 _FOLDER = "serve"
 _SECONDS_TO_END = 2
 _TOKEN_BYTES = 32
@@ -52,14 +56,17 @@ _TOKEN_BYTES = 32
 class Door:
     """Where the server listens."""
 
-    listener: socket.socket
+    listener: connections.Listener
     port: int
 
     @classmethod
-    def open(cls, port: int, address: str = LOOPBACK) -> Door:
-        """Listen there, on a free port for 0. Raises RunnerError where it is taken."""
+    def open(cls, port: int, address: str = LOOPBACK, *, most_of_address: int = 0) -> Door:
+        """Listen there, on a free port for 0. Raises RunnerError where it is taken.
+
+        `most_of_address` bounds the connections of one address; 0: no bound.
+        """
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener = connections.Listener(family, most_of_address)
         # Else a server that is started again finds its port taken for a minute, by its own closed
         # connections in TIME_WAIT (socket(7)).
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -228,7 +235,9 @@ def _run(
     server = uvicorn.Server(
         uvicorn.Config(
             wrap(pages),
-            http="h11",
+            http=connections.make_protocol(door.listener),  # type: ignore[arg-type] # a factory
+            loop="asyncio",  # which accepts by the listener's own `accept`
+            backlog=_BACKLOG,
             ws="none",
             lifespan="off",
             log_level="error",
@@ -237,8 +246,7 @@ def _run(
             # On by default and trusted from 127.0.0.1 (uvicorn, settings), which here is every
             # client. Of a proxy that was named, the guard reads them.
             proxy_headers=False,
-            limit_concurrency=200,
-            timeout_keep_alive=15,
+            timeout_keep_alive=int(connections.HEAD_SECONDS),
             timeout_graceful_shutdown=_SECONDS_TO_END,
             ssl_certfile=chain or None,
             ssl_keyfile=key or None,

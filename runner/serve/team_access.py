@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
-from runner.serve.access import Access, Bucket, Session
+from runner.serve.access import Access, Bucket, Session, group_address
 from runner.team.people import find_standing, sign_in
 
 if TYPE_CHECKING:
@@ -100,6 +99,11 @@ class Member(Session):
     ends: float
     """On the clock that only grows."""
 
+    @property
+    def owner(self) -> str:
+        """Sessions of one token share its limits."""
+        return self.token
+
 
 class TeamAccess(Access):
     """The sessions of a team's server."""
@@ -144,9 +148,9 @@ class TeamAccess(Access):
         """0 where one more is allowed: of an address, of its logins, of a person's writes."""
         now = time.monotonic()
         if request == "POST /session":
-            return self._logins.take(_group(address), now)
+            return self._logins.take(group_address(address), now)
         if not isinstance(session, Member):
-            return self._addresses.take(_group(address), now)
+            return self._addresses.take(group_address(address), now)
         if request.startswith("POST ") and request != "POST /session/end":
             return self._writes.take(session.person.name, now)
         return session.bucket.take(now)
@@ -165,17 +169,6 @@ class _Buckets:
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return bucket.take(now)
-
-
-def _group(address: str) -> str:
-    """Addresses that one client has: of IPv6 it is given 2**64 at least (RFC 6177)."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address):
-        return str(ip_network((found, 64), strict=False))
-    return str(found)
 
 
 # --- what a role may ------------------------------------------------------------------

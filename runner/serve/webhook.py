@@ -23,6 +23,7 @@ from starlette.responses import JSONResponse
 from runner.app.forge_wake import wake_bridge
 from runner.serve.access import Bucket
 from runner.serve.guard import MOST_BODY
+from runner.serve.request_limits import RequestLimits
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
 _DELIVERY = re.compile(r"[0-9a-fA-F-]{8,64}")
 _REMEMBERED = 4096
 """Deliveries that are known again."""
-_SECONDS = 10.0
-"""In which a body has to be there."""
 _BURST, _PER_SECOND = 60.0, 10.0
 
 
@@ -55,6 +54,7 @@ class Webhook:
     def __init__(self, app: ASGIApp, secret: str, places: Places) -> None:
         self._app, self._secret, self._places = app, secret.encode(), places
         self._bucket = Bucket(_BURST, _PER_SECOND)
+        self._limits = RequestLimits()
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,11 @@ class Webhook:
         signed = _SIGNATURE.fullmatch(said[0]) if len(said) == 1 else None
         if signed is None:
             raise _NoWordError(401, "it carries no X-Hub-Signature-256")
-        body = await _read(headers, receive)
+        try:
+            async with self._limits.await_body(""):
+                body = await _read(headers, receive)
+        except TimeoutError:
+            raise _NoWordError(408, "the body does not come") from None
         # Before anything is parsed: who does not know the secret reaches no JSON reader. The
         # comparison takes the same time wherever the two differ, as GitHub's page asks.
         made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
@@ -109,14 +113,6 @@ async def _read(headers: Headers, receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
         raise _NoWordError(413, f"a delivery has at most {MOST_BODY} bytes")
-    try:
-        # uvicorn ends idle connections, and none whose body comes byte by byte.
-        return await asyncio.wait_for(_collect(receive), _SECONDS)
-    except TimeoutError:
-        raise _NoWordError(408, "the body does not come") from None
-
-
-async def _collect(receive: Receive) -> bytes:
     body = b""
     while True:
         message = await receive()
