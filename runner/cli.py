@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ANY_WIDTH = 80
 """Where no help is shown: argparse lays out every option, and imports `shutil` for it."""
+_WITHOUT_REPOSITORY = frozenset(("help", "version", "completion"))
 _NO_THREAD = "can't start new thread"
 
 
@@ -77,7 +78,23 @@ def _run(words: list[str]) -> ExitCode:
 
         hand_down_examples(parser)
     arguments = parser.parse_args(rest)
+    if entry.name not in _WITHOUT_REPOSITORY:
+        _finish_cut_off_landing()
     return command.execute(arguments, os.environ)
+
+
+def _finish_cut_off_landing() -> None:
+    """Have the lock that a killed run left go before anything else is done; what fails is shown."""
+    from pathlib import Path
+
+    from runner.app.build.cut_off_landing import finish_cut_off_landing
+
+    try:
+        if said := finish_cut_off_landing(Path.cwd(), os.environ):
+            print(f"note: {said}", file=sys.stderr)
+    except (RunnerError, OSError) as error:
+        refusal = error if isinstance(error, RunnerError) else refusal_of(error)
+        _explain(refusal or RunnerError(str(error)))
 
 
 def _entry(words: list[str]) -> tuple[Entry, list[str]]:

@@ -134,6 +134,13 @@ class Project:
         """What holds for this run."""
         return self.loaded.settings
 
+    def open_repository(self) -> read.Repository:
+        """Open the repository for commits of its own: they follow the settings."""
+        repository = read.Repository.open(self.root)
+        repository.sign_seconds = self.settings.sign_seconds
+        repository.signs_off = self.settings.sign_off
+        return repository
+
     @property
     def cache(self) -> Path:
         """The user's deletable folder for this repository."""

@@ -29,8 +29,9 @@ from runner.plan.document import read_plan
 from runner.plan.edit import find_spans, set_statuses
 from runner.project import BUILD
 from runner.repo.clone import ORIGIN, make_refusal
-from runner.repo.commit import commit_tree, swap_branch, sync_index
+from runner.repo.commit import commit_tree
 from runner.repo.remote import Move, Remote, Swap
+from runner.run.landing.git_locks import move_branch, prepare_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,8 +73,11 @@ def publish_plan(project: Project, repository: Repository) -> None:
         return
     plan = _Plan(target.path, target.data)
     new = _push(project, repository, head, plan)
-    if new and swap_branch(repository, head, head.commit, new, "runner: plan"):
-        sync_index(repository, [plan.path], head.commit, new)
+    if not new:
+        return
+    with prepare_index(repository, head, [plan.path], head.commit, new) as index:
+        if move_branch(repository, head, new, "runner: plan", index):
+            index.place()
 
 
 def _blank(data: bytes, prefixes: tuple[str, ...]) -> bytes:

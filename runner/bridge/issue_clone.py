@@ -142,7 +142,7 @@ class IssueClone:
         with Repository.open(self.place) as repository:
             switch_branch(repository, self.branch, base, self.environ)
         project = self._open()
-        with Repository.open(project.root) as repository:
+        with project.open_repository() as repository:
             publish_plan(project, repository)
         carry_drafter_trust(self.source, project, _read_plan(project))
 

@@ -34,7 +34,7 @@ YOURS = frozenset(
         "notify_command",
         "notify_on",
         "draft_pr",
-        *("publish", "publish_at", "lease_seconds"),
+        *("publish", "publish_at", "lease_seconds", "sign_seconds"),
         "store",
         "four_eyes",
         "worker_default_branch",

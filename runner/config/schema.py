@@ -304,6 +304,8 @@ class Given(BaseSettings):
     conservative: bool | None = None
     commit: Annotated[Literal["task", "manual"], BeforeValidator(lower_case)] | None = None
     record: Annotated[Literal["end", "never"], BeforeValidator(lower_case)] | None = None
+    sign_seconds: Seconds | None = None
+    sign_off: bool | None = None
     verify_at_end: bool | None = None
     executor: Annotated[str, AfterValidator(executor_name)] | None = None
     insecure_cluster: bool | None = None

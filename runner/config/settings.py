@@ -239,6 +239,10 @@ class Settings:
     record: str = "end"
     """When statuses, CHECKPOINT.md and proofs without a commit are committed: `end` of each run
     that changed them, or `never` (clones then know tasks by their commits alone)."""
+    sign_seconds: float = 30
+    """A program that signs a commit for git is stopped after this."""
+    sign_off: bool | None = None
+    """Whether commits get the person's `Signed-off-by`; none: as git's `format.signoff` says."""
     publish: str = ""
     """The remote whose branch each landing moves first, under a lease: one clone at a time builds
     a branch, on any machine; `none`: what lands stays here until a person pushes it."""

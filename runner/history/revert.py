@@ -22,7 +22,7 @@ from runner.repo.refs import keep_ref
 from runner.repo.trailers import PROJECT, build_message
 from runner.run.dependents import find_reached
 from runner.run.landing.drafts import let_go
-from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.landing.git_locks import bring_index, move_branch, prepare_index
 from runner.run.landing.lander import changes_between
 from runner.run.older_text import UNDOES
 from runner.run.regressions.regression import give_back, is_held, victims
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.model import Change, Task
+    from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
     from runner.run.dependents import Reached
     from runner.run.journal_writer import JournalWriter
@@ -107,30 +108,34 @@ def take_back(lander: Lander, back: Back) -> str:
     if back.kept:
         keep_ref(repository, back.kept, back.head)
     commit = commit_tree(repository, back.head, back.changes, back.message, names_files=True)
-    record = lander.ledger.note(
-        HistoryMoving(
-            kind=back.kind,
-            commit=commit.sha,
-            parent=back.head,
-            tasks=back.tasks,
-            note=back.note,
-            kept=back.kept,
-            stale=tuple(one.task for one in back.stale),
-            reasons=tuple(one.reason for one in back.stale),
-            via=tuple(one.via for one in back.stale),
-        ),
-        durable=True,
-    )
-    if not move_branch(repository, head, commit.sha, f"runner: {back.kind}"):
-        raise _make_moved_error(head.shown)
-    finish(lander, record)
+    paths = [change.path for change in back.changes]
+    with prepare_index(repository, head, paths, back.head, commit.sha) as index:
+        record = lander.ledger.note(_make_moving(back, commit.sha), durable=True)
+        if not move_branch(repository, head, commit.sha, f"runner: {back.kind}", index):
+            raise _make_moved_error(head.shown)
+        finish(lander, record, index)
     return commit.sha
 
 
-def finish(lander: Lander, moving: Record) -> bool:
+def _make_moving(back: Back, commit: str) -> HistoryMoving:
+    return HistoryMoving(
+        kind=back.kind,
+        commit=commit,
+        parent=back.head,
+        tasks=back.tasks,
+        note=back.note,
+        kept=back.kept,
+        stale=tuple(one.task for one in back.stale),
+        reasons=tuple(one.reason for one in back.stale),
+        via=tuple(one.via for one in back.stale),
+    )
+
+
+def finish(lander: Lander, moving: Record, index: HeldIndex | None = None) -> bool:
     """Bring tree, index and journal after a commit that is on the branch; may be repeated.
 
-    False where it never got there: then nothing has happened.
+    False where it never got there: then nothing has happened. `index` was prepared before the
+    branch moved.
     """
     event = moving.event
     assert isinstance(event, HistoryMoving)
@@ -141,9 +146,12 @@ def finish(lander: Lander, moving: Record) -> bool:
     for change in changes:
         sweep_beneath(lander.root, change.path)
     converts = repository.configuration().is_true("core.autocrlf")
-    late = {change.path for change in safe_io.place(lander.root, changes, converts=converts)}
-    ours = [change.path for change in changes if change.path not in late]
-    bring_index(repository, ours, event.parent, event.commit)
+    safe_io.place(lander.root, changes, converts=converts)
+    if index is not None:
+        index.place()
+    else:
+        paths = [change.path for change in changes]
+        bring_index(repository, paths, event.parent, event.commit)
     _say(lander, moving, event)
     lander.ledger.note(
         HistoryMoved(kind=event.kind, commit=event.commit, tasks=event.tasks),

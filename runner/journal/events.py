@@ -186,6 +186,9 @@ class TaskLanding(NamedTuple):
     commit: str = ""
     paths: tuple[str, ...] = ()
     review: str = ""
+    lock_inode: int = 0
+    lock_digest: str = ""
+    """Number and SHA-256 of `index.lock` with the index as it is to be; none: it stays."""
 
 
 class TaskLanded(NamedTuple):

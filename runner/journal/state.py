@@ -115,6 +115,12 @@ class RunState(NamedTuple):
         """The state of a task; the journal need not know it yet."""
         return self.tasks.get(task) or TaskState(task)
 
+    @property
+    def open_landing(self) -> events.TaskLanding | None:
+        """The landing that nothing followed, or None."""
+        event = self.landing.event if self.landing else None
+        return event if isinstance(event, events.TaskLanding) else None
+
     def states_of(self, tasks: Iterable[str]) -> dict[str, TaskState]:
         """The states of those of these tasks that the journal knows: of the others none is made."""
         found = ((task, self.tasks.get(task)) for task in tasks)

@@ -257,6 +257,16 @@ def command_environment(
     return {**kept, "PATH": search_path(environ.get("PATH", "")), **(extra or {})}
 
 
+def git_identity(name: str, email: str) -> dict[str, str]:
+    """Variables by which git commits as this person, where HOME has no configuration of theirs."""
+    roles = ("AUTHOR", "COMMITTER")
+    return {
+        f"GIT_{role}_{what}": said
+        for role in roles
+        for what, said in (("NAME", name), ("EMAIL", email))
+    }
+
+
 def search_path(path: str) -> str:
     """PATH without relative folders, the running interpreter's own folder at its end.
 

@@ -1,28 +1,25 @@
-"""Commits made beside the work tree, and the one compare-and-swap that lands them.
-
-The person's index after a landing: their own staged work stays, the rest follows the commit.
-"""
+"""Commits made beside the work tree, and the one compare-and-swap that lands them."""
 
 from __future__ import annotations
 
 import os
 import stat
-import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.repo.files_digest import with_digest
-from runner.repo.git import GitError, raw, text
+from runner.repo.git import GitTimeoutError, raw
 from runner.repo.head import find_head, read_head
-from runner.repo.index_file import IndexFile, read_index
-from runner.repo.lock_files import LockFile, UnusualError, free_dead_locks
-from runner.repo.trees import FOLDER, TreeEntry, batches
+from runner.repo.lock_files import LockFile, UnusualError
+from runner.repo.trailers import parse_message
+from runner.repo.trees import TreeEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from runner.repo.configuration import Signing
@@ -31,10 +28,11 @@ if TYPE_CHECKING:
     from runner.repo.trees import Written
 
 _WHY = "runner: land"
-INDEX = "index"
 DURABLE = ("core.fsync", "all")
 """Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
 
+SIGNED_OFF = "Signed-off-by"
+_BLANK = "\n"
 _OWN_RIGHTS = frozenset({"", "umask", "false", "no", "off", "0"})
 """Values of core.sharedRepository under which objects have the rights of any new file."""
 
@@ -59,18 +57,38 @@ def commit_tree(
 ) -> Commit:
     """Make a commit of `parent` plus changes, durably; no branch, index or file is touched.
 
-    Costs as much as the changed paths are deep, whatever the repository's size. Signed when the
-    person's own configuration says so. With `names_files` the trailers that the message ends in
-    say which bytes they are about. Raises GitError, OSError when an object cannot be written,
-    or RunnerError when signing fails.
+    Costs as much as the changed paths are deep, whatever the repository's size. Signed, and signed
+    off, as git's configuration says. With `names_files` the trailers that the message ends in say
+    which bytes they are about. Raises GitError, OSError when an object cannot be written, or
+    RunnerError when signing fails.
     """
     if names_files:
         message = with_digest(repo, parent, changes, message)
+    if sign:
+        message = sign_off(repo, message)
     shared = (repo.configuration().value("core.sharedrepository") or "").lower()
     makes = _make_commit if shared in _OWN_RIGHTS else _import_commit
     made = makes(repo, parent, changes, message)
     signing = repo.load_signing() if sign else None
-    return _sign(repo, made, message, signing) if signing else made
+    return replace(made, sha=_sign(repo, made, message, signing)) if signing else made
+
+
+def sign_off(repo: Repository, message: str) -> str:
+    """The message with the person's `Signed-off-by`, where setting or git's configuration wants it.
+
+    The setting outranks `format.signoff`.
+    """
+    wanted = repo.signs_off
+    if wanted is None:
+        wanted = repo.configuration().is_true("format.signoff")
+    if not wanted:
+        return message
+    who = repo.identity()
+    line = f"{SIGNED_OFF}: {who.name} <{who.email}>"
+    said = message.rstrip("\n")
+    if line in said.split("\n"):
+        return message
+    return f"{said}{'' if parse_message(message).trailers else _BLANK}\n{line}\n"
 
 
 def _make_commit(
@@ -235,166 +253,33 @@ def _who(repo: Repository) -> bytes:
     return f"{who.name} <{who.email}> {int(now.timestamp())} {now:%z}".encode("utf-8", "replace")
 
 
-def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> Commit:
+def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str:
+    """The same commit with a signature. Raises RunnerError."""
     who = repo.identity()
-    said = repo.git.with_settings(DURABLE, *signing.settings()).with_settings(
+    git = repo.git.with_settings(DURABLE, *signing.settings()).with_settings(
         GIT_AUTHOR_NAME=who.name,
         GIT_AUTHOR_EMAIL=who.email,
         GIT_COMMITTER_NAME=who.name,
         GIT_COMMITTER_EMAIL=who.email,
     )
     onto = ("-p", made.parent) if made.parent else ()
+    words = ("commit-tree", "-S", *onto, made.tree)
+    seconds = repo.sign_seconds
     # Made once more by git, since a signature is over the commit's own bytes and stands within them
     # (gitformat-signature(5)).
-    answer = said.ask("commit-tree", "-S", *onto, made.tree, stdin=message.encode())
+    try:
+        answer = git.ask(*words, stdin=message.encode(), seconds=seconds)
+    except GitTimeoutError as error:
+        raise RunnerError(
+            f"{signing.program} did not sign the commit within {seconds:g} s and was stopped",
+            hint="unlock your signing key or its agent, or raise sign_seconds; then run again",
+            code=ExitCode.PERSON,
+        ) from error
     if answer.exit:
         raise RunnerError(
-            "the commit could not be signed, and your git configuration asks for it",
+            "the commit could not be signed, and git's configuration asks for it",
             detail=answer.said.strip(),
-            hint="unlock your signing key, or git config --global commit.gpgSign false",
+            hint="unlock your signing key, or `git config commit.gpgSign false`; then run again",
             code=ExitCode.PERSON,
         )
-    return Commit(answer.out.decode().strip(), made.tree, made.parent)
-
-
-# --- person's index -------------------------------------------------------------------
-
-
-_FEW = 20
-_TRIES = 20
-_PAUSE = 0.05
-"""Seconds between tries for a held lock; an editor's git holds it for some milliseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """What became of the index entries of the paths that landed."""
-
-    kept: tuple[str, ...] = ()
-    """Paths that the person staged otherwise: left as they were."""
-    locked: bool = False
-    """Another process held the index the whole time: nothing was replaced; try again."""
-
-
-def sync_index(
-    repo: Repository, paths: Sequence[str], base: str | None, landed: str | None
-) -> Synced:
-    """Give the index the landed entries of `paths` wherever it still holds those of `base`.
-
-    Repeating it changes nothing. Raises GitError.
-    """
-    old = _tree_entries(repo, base, paths)
-    new = _tree_entries(repo, landed, paths)
-    return _follow(repo, [path for path in paths if old.get(path) != new.get(path)], old, new)
-
-
-def _tree_entries(
-    repo: Repository, commit: str | None, paths: Sequence[str]
-) -> dict[str, tuple[TreeEntry, ...]]:
-    """The files that a commit holds at these paths: a few are looked up without a process."""
-    found: Mapping[str, TreeEntry | None]
-    if not commit or len(paths) > _FEW:
-        found = repo.tree_entries(commit, paths)
-    else:
-        objects = repo.objects()
-        found = {path: objects.entry(commit, repo.prefix.whole(path)) for path in paths}
-    return {path: (at,) for path, at in found.items() if at and at.mode != FOLDER}
-
-
-def _follow(
-    repo: Repository,
-    paths: Sequence[str],
-    old: Mapping[str, tuple[TreeEntry, ...]],
-    new: Mapping[str, tuple[TreeEntry, ...]],
-) -> Synced:
-    kept: list[str] = []
-    for _ in range(_TRIES):
-        now = _index_entries(repo, paths)
-        kept = [path for path in paths if now.get(path) not in (old.get(path), new.get(path))]
-        moving = {
-            path: new.get(path)
-            for path in paths
-            if path not in kept and now.get(path) != new.get(path)
-        }
-        if not moving or _replace_entries(repo, moving, now):
-            return Synced(kept=tuple(kept))
-        free_dead_locks(repo.folders.git)
-        time.sleep(_PAUSE)
-    return Synced(kept=tuple(kept), locked=True)
-
-
-def _index_entries(repo: Repository, paths: Sequence[str]) -> dict[str, tuple[TreeEntry, ...]]:
-    """Entries at exactly these paths; an unmerged one has several, an intent to add is no match."""
-    found: dict[str, tuple[TreeEntry, ...]] = {}
-    with suppress(UnusualError):
-        index = _read_plain(repo)
-        found = {path: index.at(raw(repo.prefix.whole(path))) for path in paths}
-        return {path: entries for path, entries in found.items() if entries}
-    for some in batches([repo.prefix.whole(path) for path in paths]):
-        listed = text(repo.git.run("ls-files", "-s", "-z", "--full-name", "--", *some))
-        for line in listed.split("\0")[:-1]:
-            head, _, whole = line.partition("\t")
-            mode, sha, stage = head.split(" ")
-            path = repo.prefix.inside(whole)
-            entry = TreeEntry(int(mode, 8), sha if stage == "0" else f"stage {stage}")
-            found[path] = (*found.get(path, ()), entry)
-    return {path: found[path] for path in paths if path in found}
-
-
-def _read_plain(repo: Repository) -> IndexFile:
-    """The index, where it is one that can be read and changed here. Raises UnusualError."""
-    if not repo.is_plain():
-        raise UnusualError
-    return read_index(repo.folders.git / INDEX)
-
-
-def _patch(
-    repo: Repository,
-    entries: Mapping[str, tuple[TreeEntry, ...] | None],
-    now: Mapping[str, tuple[TreeEntry, ...]],
-) -> bool:
-    """Write entries without a process, as long as they still are as they were seen.
-
-    Raises UnusualError where git has to do it.
-    """
-    if not repo.is_plain():
-        raise UnusualError
-    lock = LockFile.take(repo.folders.git, INDEX)
-    if lock is None:
-        return False
-    with lock:
-        index = _read_plain(repo)
-        whole = {path: raw(repo.prefix.whole(path)) for path in entries}
-        if any(index.at(at) != now.get(path, ()) for path, at in whole.items()):
-            return False
-        new = {whole[path]: entry[0] if entry else None for path, entry in entries.items()}
-        lock.write(index.with_entries(new))
-        lock.place()
-    return True
-
-
-def _replace_entries(
-    repo: Repository,
-    entries: Mapping[str, tuple[TreeEntry, ...] | None],
-    now: Mapping[str, tuple[TreeEntry, ...]],
-) -> bool:
-    """Write entries; False when another process holds the index."""
-    with suppress(UnusualError):
-        return _patch(repo, entries, now)
-    ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
-    lines = [
-        raw(
-            f"{entry[0].mode:o} {entry[0].sha} 0\t{repo.prefix.whole(path)}"
-            if entry
-            else f"0 {repo.zeros()}\t{repo.prefix.whole(path)}"
-        )
-        for path, entry in ordered
-    ]
-    answer = (
-        repo.quiet()
-        .with_settings(DURABLE)
-        .ask("update-index", "-z", "--index-info", stdin=b"\0".join(lines) + b"\0")
-    )
-    if answer.exit and "index.lock" not in answer.said:
-        raise GitError("update-index", answer.said, answer.exit)
-    return answer.exit == 0
+    return answer.out.decode().strip()

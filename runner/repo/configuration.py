@@ -50,17 +50,22 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """How the person signs commits; the programs are the person's own, never the repository's."""
+    """How commits are signed; the programs are the person's own, never the repository's."""
 
     format: str
     program: str
     key: str
+    key_command: str = ""
+    """What names a key of ssh's agent where none is set."""
 
     def settings(self) -> safe_config.Settings:
         """Settings under which `git commit-tree -S` signs."""
-        kind = "gpg.program" if self.format == "openpgp" else f"gpg.{self.format}.program"
-        said = (("gpg.format", self.format), (kind, self.program))
-        return (*said, ("user.signingKey", self.key)) if self.key else said
+        # The older name of OpenPGP's program has to say the same: git takes what it reads last.
+        kinds = [f"gpg.{self.format}.program"]
+        kinds += ["gpg.program"] if self.format == "openpgp" else []
+        said = (("gpg.format", self.format), *((kind, self.program) for kind in kinds))
+        command = ("gpg.ssh.defaultKeyCommand", self.key_command)
+        return (*said, command, ("user.signingKey", self.key)) if self.key else (*said, command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +110,22 @@ class Configuration:
         logs = (self.value("core.logallrefupdates") or "true").lower() in {"true", "yes", "on", "1"}
         who = self.identity()
         trimmed = all(one == one.strip(_CRUD) != "" for one in (who.name, who.email))
-        return (
-            logs
-            and trimmed
-            and not unusual
-            and not self.includes
-            and not self.is_true("commit.gpgsign")
-        )
+        return logs and trimmed and not unusual and not self.includes
 
     def load_signing(self) -> Signing | None:
-        """How to sign, when the person's own configuration says that commits are signed."""
-        # A repository may take signing off for itself and never on: the keys beside it name
-        # programs.
-        if not (self.is_true("commit.gpgsign", own=True) and self.is_true("commit.gpgsign")):
+        """How to sign, where git would sign a commit here; the repository names no program."""
+        if not self.is_true("commit.gpgsign"):
             return None
-        kind = self.value("gpg.format", own=True) or "openpgp"
+        kind = (self.value("gpg.format") or "openpgp").lower()
         program = self.value(f"gpg.{kind}.program", own=True)
         if program is None and kind == "openpgp":
             program = self.value("gpg.program", own=True)
-        key = self.value("user.signingkey") or ""
-        return Signing(kind, program or _SIGNERS.get(kind, "gpg"), key)
+        return Signing(
+            kind,
+            program or _SIGNERS.get(kind, "gpg"),
+            self.value("user.signingkey") or "",
+            self.value("gpg.ssh.defaultkeycommand", own=True) or "",
+        )
 
     def identity(self) -> Identity:
         """Who commits: environment, then configuration, then login and host."""

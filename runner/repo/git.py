@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import name_package
+from runner.lazy_module import lazy_module, name_package
 from runner.repo import safe_config
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from git.cmd import Git as Stranger
 
+    from runner.process import platform
+else:
+    platform = lazy_module("runner.process.platform")
 
 _PIPE = -1
 """`subprocess.PIPE`, without importing what only `process/` may import."""
@@ -260,12 +263,23 @@ def _communicate(
 
 
 def _end(process: Running, patience: float) -> None:
-    """Let it finish, then ask it to stop (git takes its locks away), then end its session."""
+    """Let it finish, then ask it to stop (git takes its locks away), then end its session.
+
+    Its children go with it, those in sessions of their own, too: a signing program may start some.
+    """
+    children: dict[int, platform.Process | None] = {}
     for seconds, mark in ((patience, signal.SIGTERM), (_PATIENCE, signal.SIGKILL)):
         if _outputs(process, seconds) is not None:
             return
+        # Before the first signal: a child whose parent is gone is no descendant any more.
+        children |= {pid: platform.process(pid) for pid in platform.descendants(process.pid)}
         with suppress(ProcessLookupError):
             os.killpg(process.pid, mark)
+        for pid, child in children.items():
+            now = platform.process(pid)
+            if child and now and now.started == child.started:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, mark)
     process.communicate()
 
 

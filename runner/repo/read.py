@@ -77,6 +77,10 @@ class Repository:
         self._configured: tuple[StatCache, ...] | None = None
         self._plain = False
         self._closed_with: list[Callable[[], None]] = []
+        self.sign_seconds = 30.0
+        """How long a signing program may take."""
+        self.signs_off: bool | None = None
+        """Whether commits are signed off; None: as `format.signoff` says."""
         self.publish: Callable[[Head, str], object] | None = None
         """Moves a remote's branch from a head to a commit before the branch here follows."""
 
@@ -199,7 +203,7 @@ class Repository:
             branch=None if head.detached else head.named,
             prefix=self.prefix,
             ignored=self.ignore_rules(),
-            who=(who.name, who.email),
+            **({} if who.invented else {"who": (who.name, who.email)}),
         )
 
     # --- contents ---

@@ -46,6 +46,7 @@ _REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers
 _HELD = {
     "review": _REVIEW,
     "in-the-way": "commit or move your own file, then `runner`",
+    "cannot-land": "put that right, then `runner`: the proven work lands",
     "conflict": "on the branch that the run began on, `runner`: it is proven on what is there now",
 }
 """Where work is proven and cannot land, by the kind of what is held."""

@@ -334,7 +334,7 @@ class OutcomeHandler:
             # With a landing begun, the branch may have moved already: only recovery may say what
             # became of it (`run/recovery`).
             if self.ledger.state.landing is None:
-                self.books.hold(task, outcome, "conflict", error.message)
+                self.books.hold(task, outcome, "cannot-land", error.message)
             raise
 
     def _prove_again(self, task: Task, outcome: Outcome, base: str) -> bool:

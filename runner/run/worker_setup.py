@@ -11,7 +11,7 @@ from runner import effects
 from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
 from runner.lazy_dataclass import dataclass
-from runner.process.base import Place, command_environment
+from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
 from runner.process.tree import count_visits, end_marked, own_prefix
@@ -139,7 +139,7 @@ class WorkerSetup:
             show=self.say,
             release=partial(_give_back, scratch, slot),
             before=self._before,
-            base_environment=self._make_environment(place),
+            base_environment=self._make_environment(place, scratch.lender.who),
             kept=self.cache,
             memory=self._memory,
             sast=self.sast,
@@ -148,10 +148,16 @@ class WorkerSetup:
             number=number,
         )
 
-    def _make_environment(self, place: Place) -> dict[str, str]:
-        """The variables of a slot's commands."""
+    def _make_environment(self, place: Place, who: tuple[str, str]) -> dict[str, str]:
+        """The variables of a slot's commands; tests that commit do it as `who`."""
+        # A sandbox hides the person's git configuration. Without one their own counts.
+        hidden = self.sandbox.encloses or self.repository.identity().invented
         # bubblewrap shows a /tmp of the command's own instead
-        environment = {**self._environment, "TMPDIR": str(place.box / "tmp")}
+        environment = {
+            **(git_identity(*who) if hidden else {}),
+            **self._environment,
+            "TMPDIR": str(place.box / "tmp"),
+        }
         if any(share.endswith(IN_REPOSITORY) for share in place.shares):
             # `uv run` would install the scratch tree into the person's own environment.
             environment.setdefault("UV_NO_SYNC", "1")

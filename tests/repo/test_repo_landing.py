@@ -9,7 +9,8 @@ from repo_build import a_change, a_repository, commit_all, files_of, git, put_in
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import Synced, commit_tree, swap_branch, sync_index
+from runner.repo.commit import commit_tree, swap_branch
+from runner.repo.index_lock import Synced, sync_index
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
 

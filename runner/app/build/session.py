@@ -21,8 +21,6 @@ from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
-from runner.repo.lock_files import free_dead_locks
-from runner.repo.read import Repository
 from runner.repo.trailers import WAIVED
 from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
@@ -33,6 +31,7 @@ from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
 from runner.run.landing.lander import Lander
+from runner.run.landing.left_index import finish_left_index
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import LastRecord, follow, record
@@ -91,9 +90,9 @@ class Session:
             self.journal = self._stack.enter_context(
                 Journal.open(self.project.journal_path, run=effects.new_id())
             )
-            self.repository = self._stack.enter_context(Repository.open(self.project.root))
-            free_dead_locks(self.repository.folders.git)
+            self.repository = self._stack.enter_context(self.project.open_repository())
             self.ledger = JournalWriter(self.journal, self.project.state())
+            finish_left_index(self.repository.folders, lambda: self.ledger.state.open_landing)
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
             # Before the branch is looked at: what a crash left in the remote alone moves it here.

@@ -16,7 +16,7 @@ from runner.repo.filtered import find_filtered
 from runner.repo.projects import name_project
 from runner.repo.read import Repository
 from runner.repo.trailers import PROJECT, build_message, subject, task_trailers
-from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.landing.git_locks import move_branch, prepare_index
 from runner.run.landing.manual_commit import find_kept_landings
 from runner.run.selection import find_id
 from runner.writes.log import Fate, WriteLog
@@ -115,13 +115,14 @@ def _make_commits(
         made.append(commit_tree(repository, onto, group.changes, message, names_files=proven).sha)
     # One move for all: a kill before it leaves commits that nothing names, and never a part of
     # the tasks on the branch.
-    if not move_branch(repository, head, made[-1], "runner: commit-by-task"):
-        raise RunnerError(
-            "the branch moved meanwhile; nothing was committed",
-            hint="try again",
-            code=ExitCode.CONFLICT,
-        )
-    bring_index(repository, paths, head.commit, made[-1])
+    with prepare_index(repository, head, paths, head.commit, made[-1]) as index:
+        if not move_branch(repository, head, made[-1], "runner: commit-by-task", index):
+            raise RunnerError(
+                "the branch moved meanwhile; nothing was committed",
+                hint="try again",
+                code=ExitCode.CONFLICT,
+            )
+        index.place()
     # The log comes last: writes that a kill leaves open there are in HEAD, and passed over.
     log = WriteLog(project.root)
     for group, commit in zip(found.groups, made, strict=True):

@@ -27,7 +27,7 @@ from runner.journal.records import encode
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Outcome
 from runner.model.codec import ShapeError
-from runner.process.base import Place, command_environment
+from runner.process.base import Place, command_environment, git_identity
 from runner.process.sandbox import choose_sandbox
 from runner.repo.alternates import Lender
 from runner.repo.included_files import IncludedFiles
@@ -144,7 +144,8 @@ class RemoteSlot:
         """This process's own variables, as far as commands get them; they do not change."""
         if pass_env not in self._known:
             mine = {"TMPDIR": str(self.slot.folder / "box" / "tmp")}
-            self._known[pass_env] = command_environment(os.environ, pass_env=pass_env, extra=mine)
+            own = command_environment(os.environ, pass_env=pass_env, extra=mine)
+            self._known[pass_env] = git_identity(*self.ground.who) | own
         return self._known[pass_env]
 
     def clear_logs(self) -> None:

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
-from runner.repo.commit import swap_branch, sync_index
+from runner.repo.commit import swap_branch
+from runner.repo.index_lock import HeldIndex, hold_index, sync_index
 from runner.repo.lock_files import free_dead_locks
 from runner.repo.pruning import is_there, wait_for_pruning
 
@@ -21,8 +22,28 @@ _PAUSE = 0.1
 """Seconds between tries; a git that works holds the lock of a branch for some milliseconds."""
 
 
-def move_branch(repository: Repository, head: Head, commit: str, why: str = "") -> bool:
+def prepare_index(
+    repository: Repository, head: Head, paths: Sequence[str], base: str | None, landed: str
+) -> HeldIndex:
+    """Lock the index before the branch of `head` gets a commit that changes these paths of `base`.
+
+    Where landings wait for a person's commit, the index is that person's alone. Raises RunnerError
+    where another git holds the lock: nothing may land.
+    """
+    if head.beneath is not None:
+        return HeldIndex()
+    held = hold_index(repository, paths, base, landed)
+    if held is None:
+        raise _make_lock_error(repository, "index.lock")
+    return held
+
+
+def move_branch(
+    repository: Repository, head: Head, commit: str, why: str = "", index: HeldIndex | None = None
+) -> bool:
     """Move the branch of `head` from where it was seen; False when it is elsewhere by now.
+
+    `index` is the one that belongs to the commit: it hears that the branch has moved.
 
     False as well where another git's collection took the commit: it has to be made again.
 
@@ -40,7 +61,10 @@ def move_branch(repository: Repository, head: Head, commit: str, why: str = "") 
         if not is_there(repository, commit):
             return False
         if swap_branch(repository, head, head.commit, commit, why):
-            return _is_kept(repository, head, commit)
+            kept = _is_kept(repository, head, commit)
+            if index is not None:
+                index.moved = kept
+            return kept
         # Looked at before a lock is blamed: False from the swap says both, and only a lock is worth
         # another try.
         now = repository.head() if head.beneath else repository.find_head()

@@ -14,7 +14,7 @@ from runner.repo.commit import commit_tree
 from runner.repo.filtered import find_filtered
 from runner.repo.projects import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
-from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.landing.git_locks import move_branch, prepare_index
 from runner.writes import safe_io
 from runner.writes.safe_io import sweep_beneath
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from runner.repo import remote
     from runner.repo.commit import Commit
     from runner.repo.head import Head
+    from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
     from runner.writes.staging import Staging
@@ -136,7 +137,7 @@ class Lander:
     """Carries landings that wait for a person's commit above what they have committed since."""
 
     def land(self, task: Task, outcome: Outcome, review: str) -> Result:
-        """Compare, commit beside the branch, journal, swap the branch, write the files.
+        """Compare, commit, lock the index, journal, swap the branch, write files and index.
 
         The order is what makes a crash harmless: before the swap nothing has happened, after it
         the commit's trailers say what there is to finish.
@@ -149,31 +150,43 @@ class Lander:
         # The objects are durable before the journal names them, and the journal before the branch
         # moves: at each instant what is named by the next step is there already.
         commit = self.commit(task, outcome, head.commit, review)
-        self.ledger.note(
-            TaskLanding(
-                tree=commit.tree,
-                parent=head.commit or "",
-                commit=commit.sha,
-                paths=tuple(change.path for change in outcome.changes),
-                review=review,
-            ),
-            task=task.id,
-            attempt=outcome.attempt,
-            durable=True,
+        paths = tuple(change.path for change in outcome.changes)
+        with prepare_index(self.repository, head, paths, head.commit, commit.sha) as index:
+            self.note_landing(task.id, outcome.attempt, commit, paths, review, index)
+            # The compare-and-swap is the landing. What was looked at above may have changed since:
+            # only here, under git's own lock of the ref, is it decided.
+            try:
+                moved = move_branch(self.repository, head, commit.sha, index=index)
+            except remote.PublishError as error:
+                return Elsewhere(error.message)
+            if moved:
+                made = Made(commit.sha, commit.tree, head.commit)
+                return self.finish(task.id, outcome.attempt, made, outcome.changes, index=index)
+        self.catch_up()
+        return self._refusal(self.repository.head(), outcome) or Moved(
+            self.repository.head().commit or ""
         )
-        # The compare-and-swap is the landing. What was looked at above may have changed since:
-        # only here, under git's own lock of the ref, is it decided.
-        try:
-            moved = move_branch(self.repository, head, commit.sha)
-        except remote.PublishError as error:
-            return Elsewhere(error.message)
-        if not moved:
-            self.catch_up()
-            return self._refusal(self.repository.head(), outcome) or Moved(
-                self.repository.head().commit or ""
-            )
-        made = Made(commit.sha, commit.tree, head.commit)
-        return self.finish(task.id, outcome.attempt, made, outcome.changes)
+
+    def note_landing(
+        self,
+        task: str,
+        attempt: int,
+        commit: Commit,
+        paths: tuple[str, ...],
+        review: str,
+        index: HeldIndex,
+    ) -> None:
+        """Say in the journal what is about to land, and by which lock of the index."""
+        event = TaskLanding(
+            tree=commit.tree,
+            parent=commit.parent or "",
+            commit=commit.sha,
+            paths=paths,
+            review=review,
+            lock_inode=index.inode,
+            lock_digest=index.digest,
+        )
+        self.ledger.note(event, task=task, attempt=attempt, durable=True)
 
     def refusal(self, head: Head, outcome: Outcome) -> Refusal | None:
         """Why nothing of an outcome may land on this head now."""
@@ -223,19 +236,26 @@ class Lander:
         made: Made,
         changes: Sequence[Change],
         own: tuple[str, ...] | None = None,
+        index: HeldIndex | None = None,
     ) -> Landed:
         """Bring the real tree and index after a commit that is on the branch; may be repeated.
 
-        `own` are the task's paths where commits of others landed in the same step.
+        `own` are the task's paths where commits of others landed in the same step. `index` was
+        prepared before the branch moved.
         """
+        if index is None:
+            paths = [change.path for change in changes]
+            where = (self.repository, self.repository.head())
+            with prepare_index(*where, paths, made.parent, made.commit) as prepared:
+                prepared.moved = True
+                return self.finish(task, attempt, made, changes, own, prepared)
         # The files come last, since they are the only part that can be made again from the commit;
         # a person's edit that came meanwhile stays, and ours waits as a staged write.
         late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
             self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)
-        ours = [change.path for change in changes if change.path not in late_paths]
-        bring_index(self.repository, ours, made.parent, made.commit)
+        index.place()
         self.ledger.note(
             TaskLanded(
                 commit=made.commit,
@@ -283,18 +303,32 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         # is lost and the task runs again.
         if not reached or repository.resolve(event.commit) is None:
             return None
+        return _land_again(lander, open_landing, event, head)
+    changes = changes_between(repository, event.parent or None, found)
+    made = Made(found, event.tree, event.parent or None)
+    own = note_members(repository, lander.ledger, found, event.parent)
+    if own is None and found != event.commit:
+        own = _paths(repository, found)  # others' commits may stand between it and that parent now
+    return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
+
+
+def _land_again(
+    lander: Lander, open_landing: Record, event: TaskLanding, head: Head
+) -> Landed | None:
+    """Land a commit that a crash kept from the branch; None where the branch refuses it."""
+    repository = lander.repository
+    made = Made(event.commit, event.tree, event.parent or None)
+    changes = changes_between(repository, made.parent, made.commit)
+    paths = [change.path for change in changes]
+    with prepare_index(repository, head, paths, made.parent, made.commit) as index:
         try:
-            if not move_branch(repository, head, event.commit):
+            if not move_branch(repository, head, event.commit, index=index):
                 return None
         except remote.PublishError:
             return None
-    commit = event.commit if found is None else found
-    changes = changes_between(repository, event.parent or None, commit)
-    made = Made(commit, event.tree, event.parent or None)
-    own = note_members(repository, lander.ledger, commit, event.parent)
-    if own is None and commit != event.commit:
-        own = _paths(repository, commit)  # others' commits may stand between it and that parent now
-    return lander.finish(open_landing.task, open_landing.attempt, made, changes, own)
+        own = note_members(repository, lander.ledger, event.commit, event.parent)
+        task, attempt = open_landing.task, open_landing.attempt
+        return lander.finish(task, attempt, made, changes, own, index)
 
 
 def _is_branch(head: Head, shown: str) -> bool:

@@ -16,8 +16,9 @@ from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
-from runner.repo.commit import DURABLE, commit_tree, sync_index
+from runner.repo.commit import DURABLE, commit_tree
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting
+from runner.repo.index_lock import sync_index
 from runner.repo.refs import keep_ref
 from runner.repo.repo_state import find_differing
 from runner.run.landing.lander import changes_between

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.repo.commit import commit_tree
+from runner.repo.commit import commit_tree, sign_off
 from runner.repo.projects import name_project
 from runner.repo.trailers import PROJECT, build_message, parse_message
 from runner.run.landing.amend_record import find_amendable
-from runner.run.landing.git_locks import bring_index, move_branch
+from runner.run.landing.git_locks import bring_index, move_branch, prepare_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -89,10 +89,7 @@ def record(
             commit = _move_on(repository, head, last, writes, trailers)
     except remote.PublishError:
         return None
-    if commit is None:
-        return None
-    bring_index(repository, [write.path for write in writes], head.commit, commit.sha)
-    return commit.sha
+    return commit.sha if commit else None
 
 
 def _move_on(
@@ -106,7 +103,12 @@ def _move_on(
     commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
         repository, head.commit, writes, _message(repository, trailers), names_files=bool(trailers)
     )
-    return commit if move_branch(repository, head, commit.sha, "runner: record") else None
+    paths = [write.path for write in writes]
+    with prepare_index(repository, head, paths, head.commit, commit.sha) as index:
+        if not move_branch(repository, head, commit.sha, "runner: record", index):
+            return None
+        index.place()
+    return commit
 
 
 def _message(repository: Repository, trailers: Sequence[tuple[str, str]] = ()) -> str:
@@ -121,7 +123,9 @@ def _amend(
     trailers: Sequence[tuple[str, str]],
 ) -> Commit | None:
     """A commit in place of HEAD's own record, with what that wrote; None where it has to stay."""
-    parent = find_amendable(repository, head, last.commit, _message(repository), last.bases)
+    parent = find_amendable(
+        repository, head, last.commit, sign_off(repository, _message(repository)), last.bases
+    )
     if parent is None:
         return None
     before = repository.diff_trees(parent, head.commit)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import TaskLanded, TaskLanding
+from runner.journal.events import TaskLanded
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, Status, digest_of
+from runner.repo.commit import Commit
 from runner.repo.remote import PublishError
 from runner.run import permission_prompts
-from runner.run.landing.git_locks import move_branch
+from runner.run.landing.git_locks import move_branch, prepare_index
 from runner.run.landing.lander import Elsewhere, Landed, Made, Moved, changes_between
 from runner.run.landing.moved_branch import put_back
 from runner.run.limits.retries import CANCELLED
@@ -77,35 +78,35 @@ def land_chain(lander: Lander, links: Sequence[Link]) -> Result:
         return refusal
     if (head.commit or "") != together.base:  # by documents alone, yet the commits stand elsewhere
         return Moved(head.commit or "")
-    lander.ledger.note(
-        TaskLanding(
-            tree=tip.tree,
-            parent=head.commit or "",
-            commit=tip.commit,
-            paths=tuple(change.path for change in changes),
-            review=tip.how,
-        ),
-        task=tip.task.id,
-        attempt=tip.outcome.attempt,
-        durable=True,
-    )
-    try:
-        moved = move_branch(lander.repository, head, tip.commit)
-    except PublishError as error:
-        return Elsewhere(error.message)
-    if not moved:
-        return Moved(lander.repository.head().commit or "")
+    paths = tuple(change.path for change in changes)
+    commit = Commit(tip.commit, tip.tree, head.commit)
+    attempt = tip.outcome.attempt
+    with prepare_index(lander.repository, head, paths, head.commit, tip.commit) as index:
+        lander.note_landing(tip.task.id, attempt, commit, paths, tip.how, index)
+        try:
+            moved = move_branch(lander.repository, head, tip.commit, index=index)
+        except PublishError as error:
+            return Elsewhere(error.message)
+        if not moved:
+            return Moved(lander.repository.head().commit or "")
+        _note_members(lander, links, tip)
+        made = Made(tip.commit, tip.tree, head.commit)
+        own = tuple(change.path for change in tip.outcome.changes)
+        return lander.finish(tip.task.id, attempt, made, changes, own, index)
+
+
+def _note_members(lander: Lander, links: Sequence[Link], tip: Link) -> None:
+    """Say of the members before the tip that they landed.
+
+    The open landing bears the tip's name: as long as that is open a crash is completed with all of
+    them (`note_members`).
+    """
     for one in links:
-        # The members before the tip: the open landing bears the tip's name, and as long as that is
-        # open a crash is completed with all of them (`note_members`).
         if one.own_commit and one is not tip:
             paths = tuple(change.path for change in one.outcome.changes)
             landed = TaskLanded(commit=one.commit, tree=one.tree, paths=paths)
             attempt = one.outcome.attempt
             lander.ledger.note(landed, task=one.task.id, attempt=attempt, durable=True)
-    made = Made(tip.commit, tip.tree, head.commit)
-    own = tuple(change.path for change in tip.outcome.changes)
-    return lander.finish(tip.task.id, tip.outcome.attempt, made, changes, own)
 
 
 @dataclass(frozen=True, slots=True)

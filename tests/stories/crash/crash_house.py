@@ -270,9 +270,10 @@ class Story:
         return len(self.ended.effects)
 
     def before_moving(self, what):
-        """The effects that begin to move `refs/heads/main` or the `index`: ours, or git.s."""
-        said = "update-index" if what == "index" else "update-ref"
-        ways = (("git", said), ("open", f"/.git/{what}.lock"))
+        """The effects that begin to move `refs/heads/main` (ours, or git's) or the `index`."""
+        ways = [("open", f"/.git/{what}.lock")]
+        if what != "index":
+            ways.append(("git", "update-ref"))
         return self._numbers(ways)
 
     def moving(self, what):
@@ -349,9 +350,8 @@ class Story:
 
 
 def moves(what, kind, target):
-    """Whether an effect moves `refs/heads/main` or the `index`: ours does, or git's."""
-    said = "update-index" if what == "index" else "update-ref"
-    return (kind == "git" and target.endswith(said)) or (
+    """Whether an effect moves `refs/heads/main` (ours does, or git's) or the `index`."""
+    return (what != "index" and kind == "git" and target.endswith("update-ref")) or (
         kind == "replace" and target.endswith(f"/.git/{what}")
     )
 

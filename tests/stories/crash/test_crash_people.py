@@ -31,6 +31,7 @@ def test_a_file_that_a_person_put_there_meanwhile_is_kept_and_ours_is_staged(lan
 
 def test_what_a_person_staged_meanwhile_stays_staged(landed_halfway):
     house = landed_halfway
+    assert house.runner("status").code == 0
     (house.repo / "mine.txt").write_text("mine, changed\n")
     house.git("add", "mine.txt")
     ended = house.run("--allow-dirty", "TASK-001")

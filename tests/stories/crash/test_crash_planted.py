@@ -21,10 +21,10 @@ from runner.run.landing import (
 
 def landed_is_told_before_the_branch_moves():
     def land(self, task, outcome, review):
-        def early(repository, head, commit, why=""):
+        def early(repository, head, commit, why="", index=None):
             event = TaskLanded(commit=commit, tree="", paths=())
             self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
-            return move(repository, head, commit, why)
+            return move(repository, head, commit, why, index)
 
         move, lander.move_branch = lander.move_branch, early
         try:
@@ -121,7 +121,6 @@ def found(story, bug, watch):
 
 _TELLING = {
     ("git", "update-ref"),
-    ("git", "update-index"),
     ("open", "main.lock"),
     ("replace", "main"),
     ("open", "index.lock"),
