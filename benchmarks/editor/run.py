@@ -20,7 +20,7 @@ from random import Random
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "editor"))
 
-from language_client import LanguageClient  # noqa: E402 - it is the tests' client
+from language_client import LanguageClient
 
 NAME = "TASK-GRAPH.md"
 LETTERS = "abcxyz019 .-`#\n"

@@ -23,11 +23,11 @@ ROOT = Path(__file__).parents[2]
 for room in (".", "serve", "stories"):
     sys.path.insert(0, str(ROOT / "tests" / room))
 
-from site_process import Site  # noqa: E402 - it is the tests' client
-from workplace import Workplace  # noqa: E402
+from site_process import Site
+from workplace import Workplace
 
-from runner.journal.events import TaskApproved  # noqa: E402
-from runner.journal.log import Journal  # noqa: E402
+from runner.journal.events import TaskApproved
+from runner.journal.log import Journal
 
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 LIBRARIES = (

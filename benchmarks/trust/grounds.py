@@ -114,6 +114,7 @@ def test_a_cache_says_what_it_holds():
 ''',
 }
 _PYTEST = "[pytest]\npythonpath = src\ntestpaths = tests\n"
+_UNTESTED = "- Proof: none — documents and packaging"
 _IGNORED = "__pycache__/\n*.db\n.mypy_cache/\n.pytest_cache/\n*.egg-info/\n"
 
 
@@ -227,7 +228,7 @@ def _task(number: int, title: str, files: list[str], unpacked: Path, test: str) 
         "- Status: PENDING",
         f"- Depends on: {f'TASK-{number - 1:03d}' if number > 1 else 'none'}",
         f"- Output files: {', '.join(f'`{path}`' for path in files)}",
-        *([f"- Test contracts:\n  - TC-{number:03d} (unit): `{test}`"] if test else []),
+        f"- Test contracts:\n  - TC-{number:03d} (unit): `{test}`" if test else _UNTESTED,
         f"- Command: `{copies}`\n",
     ]
     return "\n".join(lines)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cases import Case, Tree
+from cases import Case
 from grounds import RELEASES, TIDY, release, released
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from grounds import Place
@@ -37,16 +35,8 @@ def _case(
     name: str, old: str, paths: list[str], after: dict[str, str], tests: tuple[str, ...]
 ) -> Case:
     """A person who takes over a release names its files."""
-    edit: Callable[[Tree], None] = partial(_taken_over, paths, after)
-    return Case(name, f"{TIDY}-{old}", edit, tuple(paths), tests, by_person=True)
-
-
-def _taken_over(paths: list[str], after: dict[str, str], tree: Tree) -> None:
-    for path in paths:
-        if path in after:
-            tree.files[path] = after[path]
-        else:
-            tree.delete(path)
+    edits = {path: after.get(path) for path in paths}
+    return Case(name, f"{TIDY}-{old}", lambda _: edits, tuple(paths), tests, by_person=True)
 
 
 def _texts(unpacked: Path) -> dict[str, str]:

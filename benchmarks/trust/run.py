@@ -17,35 +17,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import bookings_bad_code
-import bookings_bad_contracts
-import bookings_bad_tests
-import bookings_good_features
-import bookings_good_tests
-import bookings_good_words
-import library_bad_code
-import library_bad_tests
-import library_good
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
 import releases
-from bookings import BOOKINGS
-from cases import HALVES
+from cases import HALVES, read_cases
 from grounds import default_place, prepared
-from library import LIBRARY
 from report import as_json, shown
 from trial import Result, as_line, laid, tried
-
-WRITTEN = (
-    bookings_bad_tests,
-    bookings_bad_contracts,
-    bookings_bad_code,
-    bookings_good_words,
-    bookings_good_features,
-    bookings_good_tests,
-    library_bad_tests,
-    library_bad_code,
-    library_good,
-)
-"""The modules that hold cases: each adds its own to a catalogue when it is imported."""
 
 if TYPE_CHECKING:
     from cases import Case
@@ -54,7 +32,7 @@ if TYPE_CHECKING:
 
 def catalogue(place: Place) -> list[Case]:
     """Every case, in a fixed order; names are unique."""
-    cases = [*BOOKINGS.cases, *LIBRARY.cases, *releases.cases(place)]
+    cases = [*read_cases(), *releases.cases(place)]
     names = [case.name for case in cases]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

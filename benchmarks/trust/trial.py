@@ -9,7 +9,6 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from cases import Tree
 from grounds import HERE, digest, files_of, ground, tasks_in
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ def laid(case: Case, place: Place) -> Laid:
     """Work out what the case writes; a case whose edits do not fit is an error here."""
     source = ground(place, case.ground)
     files = files_of(place, source)
-    tree = Tree(files)
-    case.edit(tree)
-    edits = tree.edits
+    edits = case.edit(files)
     if not edits:
         raise SystemExit(f"error: {case.name} changes nothing")
     file = place.root / "edits" / f"{case.name}.json"

@@ -14,141 +14,31 @@ stopped; `--again` runs all anew.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import base_go
-import base_node
-import base_node_around
-import base_python
-import base_python_around
-import base_python_asserts
-import base_python_config
-import eighth_base
-import eighth_good
-import eighth_new
-import fifth_base
-import fifth_good
-import fifth_new
-import fresh_base
-import fresh_good
-import fresh_new
-import history
-import late_base
-import late_good
-import late_new
-import new_go
-import new_node
-import new_python
-import new_python_asserts
-import ninth_base
-import ninth_good
-import seventh_base
-import seventh_good
-import seventh_new
-import sixth_base
-import sixth_good
-import sixth_new
-import unseen_base
-import unseen_good
-import unseen_new
-from changes import CASES
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+import archive
+from cases import catalogue
 from outcome import Outcome, as_line, laid, plain, tried
 from repositories import default_place, prepared
 from tables import as_json, shown
 
 if TYPE_CHECKING:
-    from changes import Change
+    from cases import Change
     from repositories import Place
-
-WRITTEN = (
-    base_python,
-    base_python_asserts,
-    base_python_config,
-    base_python_around,
-    base_node,
-    base_node_around,
-    base_go,
-    new_python,
-    new_python_asserts,
-    new_node,
-    new_go,
-    fresh_base,
-    fresh_new,
-    fresh_good,
-    unseen_base,
-    unseen_new,
-    unseen_good,
-    late_base,
-    late_new,
-    late_good,
-    fifth_base,
-    fifth_new,
-    fifth_good,
-    sixth_base,
-    sixth_new,
-    sixth_good,
-    seventh_base,
-    seventh_new,
-    seventh_good,
-    eighth_base,
-    eighth_new,
-    eighth_good,
-    ninth_base,
-    ninth_good,
-)
-"""The modules that hold cases: each adds its own when it is imported."""
-
-
-def catalogue() -> list[Change]:
-    """Every case; names are unique. The order is chance's, so that a part of them is a sample."""
-    cases = sorted([*CASES, *history.cases()], key=_chance)
-    names = [case.name for case in cases]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise SystemExit(f"error: names that stand twice: {', '.join(sorted(twice))}")
-    return cases
-
-
-def _chance(case: Change) -> str:
-    return hashlib.sha256(case.name.encode()).hexdigest()
 
 
 def lists() -> str:
-    """How many cases, and the digests of the files that hold them."""
+    """How many cases there are, and the digest of the archive that holds them."""
     cases = catalogue()
     count = {part: sum(case.part == part for case in cases) for part in ("base", "new", "good")}
     families = len({case.family for case in cases if case.bad})
-    bad = _digest("base_*.py", "new_*.py", "faults_*.py", "pieces.py")
-    good = _digest("history.json")
-    fresh = _digest("fresh*.py")
-    unseen = _digest("unseen*.py")
-    late = _digest("late*.py")
-    fifth = _digest("fifth*.py")
-    sixth = _digest("sixth*.py")
-    seventh = _digest("seventh*.py")
-    eighth = _digest("eighth*.py")
-    ninth = _digest("ninth*.py")
-    head = f"{count}, {families} families of bad changes"
-    return (
-        f"{head}\nbad:   sha256:{bad}\ngood:  sha256:{good}\nfresh: sha256:{fresh}\n"
-        f"unseen: sha256:{unseen}\nlate:  sha256:{late}\n"
-        f"fifth: sha256:{fifth}\nsixth: sha256:{sixth}\n"
-        f"seventh: sha256:{seventh}\neighth: sha256:{eighth}\n"
-        f"ninth: sha256:{ninth}"
-    )
-
-
-def _digest(*names: str) -> str:
-    here = Path(__file__).resolve().parent
-    whole = hashlib.sha256()
-    for file in sorted(file for name in names for file in here.glob(name)):
-        whole.update(f"{file.name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return whole.hexdigest()
+    return f"{count}, {families} families of bad changes\nsha256:{archive.digest()}"
 
 
 def known(file: Path) -> dict[tuple[str, str, str], Outcome]:
@@ -173,7 +63,7 @@ def measured(
     before = {} if again else known(file)
 
     def one(case: Change) -> Outcome:
-        ready = laid(case, place, history.before(case, place))
+        ready = laid(case, place)
         outcome = before.get((case.name, ready.key, setting))
         if outcome is None or outcome.ended == "broken":
             outcome = tried(ready, place, setting, keep=keep)
@@ -247,7 +137,7 @@ def main() -> None:
 
 def _plainly(cases: list[Change], place: Place, jobs: int) -> None:
     def one(case: Change) -> bool:
-        wrong = plain(laid(case, place, history.before(case, place)), place)
+        wrong = plain(laid(case, place), place)
         for said in wrong:
             print(f"{case.name}: {said}", flush=True)
         return bool(wrong)

@@ -10,34 +10,23 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from changes import Files
-from eighth import CHECKS as EIGHTH_CHECKS
-from eighth import whole_check as eighth_text
-from fifth import CHECKS as FIFTH_CHECKS
-from fifth import whole_check as fifth_text
-from late import CHECKS as LATE_CHECKS
-from late import whole_check as late_text
-from ninth import CHECKS as NINTH_CHECKS
-from ninth import whole_check as ninth_text
+from archive import patched
 from repositories import (
     APPLY,
+    after_of,
+    before_of,
     digest,
     edits_file,
-    ground_texts,
     repository,
     with_packages,
 )
-from seventh import CHECKS as SEVENTH_CHECKS
-from seventh import whole_check as seventh_text
-from sixth import CHECKS as SIXTH_CHECKS
-from sixth import whole_check as sixth_text
-from unseen import CHECKS, hidden_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from changes import Change
+    from archive import Edits, Texts
+    from cases import Change
     from repositories import Place
 
 TASK = "TASK-001"
@@ -56,8 +45,8 @@ class Laid:
     """A case, ready to be run."""
 
     case: Change
-    before: dict[str, str]
-    edits: dict[str, str | None]
+    before: Texts
+    edits: Edits
     section: str
     key: str
     """Changes with all that the case is made of."""
@@ -111,15 +100,10 @@ class Outcome:
         return "false"
 
 
-def laid(case: Change, place: Place, before: dict[str, str] | None = None) -> Laid:
+def laid(case: Change, place: Place) -> Laid:
     """Work out what the case writes; a case whose edits do not fit is an error here."""
-    before = ground_texts(place, case.project) if before is None else before
-    tree = Files(before)
-    try:
-        case.edit(tree)
-    except (ValueError, KeyError, StopIteration) as error:
-        raise SystemExit(f"error: {case.name}: {error!r}") from error
-    edits = tree.edits
+    before = before_of(place, case)
+    edits = _committed(case, place, before) if case.commit else _patched(case, before, "change")
     if not edits:
         raise SystemExit(f"error: {case.name} changes nothing")
     file = edits_file(place, case.name, edits)
@@ -127,14 +111,27 @@ def laid(case: Change, place: Place, before: dict[str, str] | None = None) -> La
     return Laid(case, before, edits, section, digest(json.dumps(edits), section, case.by))
 
 
+def _committed(case: Change, place: Place, before: Texts) -> Edits:
+    after = after_of(place, case)
+    paths = sorted(before.keys() | after.keys())
+    return {path: after.get(path) for path in paths if after.get(path) != before.get(path)}
+
+
+def _patched(case: Change, before: Texts, kind: str) -> Edits:
+    patch = case.patch(kind)
+    try:
+        return patched(before, patch) if patch else {}
+    except (ValueError, KeyError) as error:
+        raise SystemExit(f"error: {case.name}: {error}") from error
+
+
 def plain(one: Laid, place: Place) -> list[str]:
-    """What is wrong with the case itself, by its own contract run by hand."""
+    """What is wrong with the case itself, by its own contract run without the program."""
     case = one.case
-    steps: list[tuple[str, dict[str, str | None], bool]] = [("after", one.edits, True)]
-    if case.seed:
-        fault = Files(one.before)
-        case.seed(fault)
-        steps += [("before", {}, True), ("the fault alone", fault.edits, False)]
+    steps: list[tuple[str, Edits, bool]] = [("after", one.edits, True)]
+    if case.patch("seed"):
+        fault = _patched(case, one.before, "seed")
+        steps += [("before", {}, True), ("the fault alone", fault, False)]
     wrong = [
         f"{step}: {said}"
         for step, edits, wanted in steps
@@ -145,25 +142,12 @@ def plain(one: Laid, place: Place) -> list[str]:
 
 def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
     """What is wrong with the hidden check: it must fail on the change, and pass on honest work."""
-    honest = Files(one.before)
-    if one.case.honest:
-        one.case.honest(honest)
-    ways = (
-        (CHECKS, hidden_text),
-        (LATE_CHECKS, late_text),
-        (FIFTH_CHECKS, fifth_text),
-        (SIXTH_CHECKS, sixth_text),
-        (SEVENTH_CHECKS, seventh_text),
-        (EIGHTH_CHECKS, eighth_text),
-        (NINTH_CHECKS, ninth_text),
-    )
-    checks, whole = next(way for way in ways if one.case.project.name in way[0])
-    path, command = checks[one.case.project.name]
-    text = whole(one.case.project, one.case.hidden)
-    for step, edits, wanted in (("bad", one.edits, False), ("honest", honest.edits, True)):
-        folder = place.root / "clones" / f"hidden-{step}-{one.case.name}"
-        _laid_by_hand(one, place, folder, {**edits, path: text})
-        ran = place.call(folder, "sh", "-c", command, seconds=120)
+    case = one.case
+    honest = _patched(case, one.before, "honest")
+    for step, edits, wanted in (("bad", one.edits, False), ("honest", honest, True)):
+        folder = place.root / "clones" / f"hidden-{step}-{case.name}"
+        _laid_by_hand(one, place, folder, {**edits, case.hidden_path: case.hidden})
+        ran = place.call(folder, "sh", "-c", case.hidden_command, seconds=120)
         if (ran.returncode == 0) != wanted:
             said = f"exit {ran.returncode}\n{ran.stdout[-800:]}{ran.stderr[-1500:]}"
             yield f"hidden check on {step} work: {said}"
@@ -173,7 +157,7 @@ def _judged_hidden(one: Laid, place: Place) -> Iterator[str]:
 _KNOWN: dict[str, str] = {}
 
 
-def _by_hand(one: Laid, place: Place, edits: dict[str, str | None], *, wanted: bool) -> str:
+def _by_hand(one: Laid, place: Place, edits: Edits, *, wanted: bool) -> str:
     """Nothing, or what the contract said where it did not end as it should."""
     case = one.case
     key = digest(case.project.name, *case.contracts, json.dumps(edits))
@@ -193,7 +177,7 @@ def _by_hand(one: Laid, place: Place, edits: dict[str, str | None], *, wanted: b
     return said
 
 
-def _laid_by_hand(one: Laid, place: Place, folder: Path, edits: dict[str, str | None]) -> None:
+def _laid_by_hand(one: Laid, place: Place, folder: Path, edits: Edits) -> None:
     files = {path: text for path, text in one.before.items() if edits.get(path, "") is not None}
     files.update({path: text for path, text in edits.items() if text is not None})
     repository(place, folder, files, one.section)

@@ -8,8 +8,14 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archive import cases_folder
+
+if TYPE_CHECKING:
+    from cases import Change, Project
 
 HERE = Path(__file__).resolve().parent
 APPLY = HERE.parent / "apply.py"
@@ -19,117 +25,6 @@ _IGNORED = (
 _SETTINGS = "default_gates = false\n"
 
 
-@dataclass(frozen=True)
-class Project:
-    """A public repository at one commit."""
-
-    name: str
-    repository: str
-    """`owner/name`."""
-    commit: str
-    more: dict[str, str] = field(default_factory=dict)
-    """Files that the team adds: all of our own making."""
-    edits: tuple[tuple[str, str, str], ...] = ()
-    """`(path, old, new)`: what must be said so that its tests run here."""
-    packages: str = ""
-    """The set of npm packages that its tests need: a key of `PACKAGES`."""
-
-
-PACKAGES = {
-    "tape": ("tape@5.9.0", "yocto-queue@1.2.1"),
-    "vitest": (
-        "vitest@4.0.17",
-        "@vitest/coverage-v8@4.0.17",
-        "typescript@5.9.3",
-        "@types/node@25.0.8",
-        "expect-type@1.3.0",
-    ),
-    "defu": (
-        "vitest@4.1.2",
-        "@vitest/coverage-v8@4.1.2",
-        "typescript@6.0.2",
-        "expect-type@1.3.0",
-        "@types/node@25.5.0",
-    ),
-    "mocha": ("mocha@9.2.0",),
-    "picomatch": ("mocha@10.4.0", "fill-range@7.1.1"),
-    "nth": (
-        "vitest@4.0.17",
-        "@vitest/coverage-v8@4.0.17",
-        "typescript@5.9.3",
-        "@types/node@25.0.8",
-        "boolbase@2.0.0",
-        "esbuild@0.28.2",
-    ),
-    "cookie": (
-        "vitest@4.1.2",
-        "@vitest/coverage-v8@4.1.2",
-        "typescript@6.0.2",
-        "@types/node@25.5.0",
-        "esbuild@0.28.2",
-    ),
-    "jest": (
-        "jest@27.5.1",
-        "babel-jest@27.5.1",
-        "@babel/core@7.29.13",
-        "@babel/preset-env@7.29.14",
-        "esbuild@0.28.2",
-    ),
-    "ms": (
-        "jest@30.0.5",
-        "ts-jest@29.4.0",
-        "ts-node@10.9.2",
-        "@jest/globals@30.0.5",
-        "typescript@5.8.3",
-        "@types/node@24.1.0",
-        "esbuild@0.28.2",
-    ),
-    "ava": (
-        "ava@6.4.1",
-        "in-range@3.0.0",
-        "random-int@3.0.0",
-        "time-span@5.1.0",
-        "yocto-queue@1.2.1",
-    ),
-    "hookable": (
-        "vitest@4.1.4",
-        "@vitest/coverage-v8@4.1.4",
-        "typescript@6.0.2",
-        "@types/node@25.6.0",
-        "expect-type@1.3.0",
-        "esbuild@0.28.2",
-    ),
-    "borderless": (
-        "vitest@4.1.4",
-        "@vitest/coverage-v8@4.1.4",
-        "typescript@6.0.2",
-        "@types/node@25.6.0",
-        "@borderless/ts-scripts@0.15.0",
-    ),
-    "vitest3": (
-        "vitest@3.2.4",
-        "@vitest/coverage-v8@3.2.4",
-        "typescript@5.9.3",
-        "@types/node@25.0.8",
-    ),
-    "qs": (
-        "tape@5.10.2",
-        "es-define-property@1.0.1",
-        "side-channel@1.1.1",
-        "es-value-fixtures@1.7.1",
-        "for-each@0.3.5",
-        "has-bigints@1.1.0",
-        "has-override-mistake@1.0.1",
-        "has-property-descriptors@1.0.2",
-        "has-proto@1.2.0",
-        "has-symbols@1.1.0",
-        "iconv-lite@0.5.2",
-        "mock-property@1.1.2",
-        "object-inspect@1.13.4",
-        "qs-iconv@1.0.4",
-        "safer-buffer@2.1.2",
-    ),
-}
 PYTHON = (
     "pytest==9.1.0",
     "coverage",
@@ -215,7 +110,7 @@ class Place:
         return sys.executable, "-m", "runner"
 
     def bare(self, repository: str) -> Path:
-        """The bare repository of `owner/name`: in whichever of the usual ways its folder is called."""
+        """Find the bare repository of `owner/name` by one of the usual names of its folder."""
         owner, _, name = repository.partition("/")
         for way in (
             f"{owner}+{name}/repo",
@@ -255,7 +150,8 @@ def packages(place: Place, name: str) -> Path:
     if not (folder / "ready").exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text('{"private": true}\n')
-        words = ("npm", "install", "--silent", "--no-audit", "--no-fund", *PACKAGES[name])
+        sets = json.loads(cases_folder("packages.json").read_text(encoding="utf-8"))
+        words = ("npm", "install", "--silent", "--no-audit", "--no-fund", *sets[name])
         subprocess.run(words, cwd=folder, check=True)
         (folder / "ready").write_text("")
     return folder / "node_modules"
@@ -301,6 +197,25 @@ def ground_texts(place: Place, project: Project) -> dict[str, str]:
             raise SystemExit(f"error: {project.name}: {path} does not hold {old!r} once")
         files[path] = files[path].replace(old, new)
     files.update(project.more)
+    return files
+
+
+def before_of(place: Place, case: Change) -> dict[str, str]:
+    """The files that a case starts from; for a commit of the project those of its parent."""
+    if not case.commit:
+        return ground_texts(place, case.project)
+    return _commit_texts(place, case.project, f"{case.project.commit}^")
+
+
+def after_of(place: Place, case: Change) -> dict[str, str]:
+    """The files of the commit that a case repeats."""
+    return _commit_texts(place, case.project, case.project.commit)
+
+
+def _commit_texts(place: Place, project: Project, commit: str) -> dict[str, str]:
+    files = texts_of(place, project.repository, commit)
+    if project.name == "humanize" and "src/humanize/_version.py" not in files:
+        files["src/humanize/_version.py"] = '__version__ = "0"\n'
     return files
 
 

@@ -91,7 +91,8 @@ def _good(found: list[Outcome]) -> Iterator[str]:
         return
     yield (
         "\n| good commits | commits | DONE | a question naming the tests | "
-        "a review of a control file | less than 70 % of its lines run | a new function that no test runs | false finding |"
+        "a review of a control file | less than 70 % of its lines run | "
+        "a new function that no test runs | false finding |"
     )
     yield "|---|---|---|---|---|---|---|---|"
     groups = [("all", found)]

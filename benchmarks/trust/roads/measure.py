@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
-sys.path += [str(HERE), str(HERE.parent)]
+sys.path += [str(HERE), str(HERE.parent), str(HERE.parents[1])]
 
 if TYPE_CHECKING:
     from cases import Road
@@ -78,7 +78,7 @@ def gone(one: Road, place: Place, folder: Path) -> tuple[str, str]:
 
 
 def _label(one: Road, task: dict, *, shipped: bool) -> str:
-    """What status says; what it says is proven must also be refused by a ship, where it is wrong."""
+    """Label what status says; a wrong task that counts as proven must be refused by `ship`."""
     if task["status"] != "DONE":
         return "refused"
     if task["grade"] != "proven":
@@ -91,7 +91,7 @@ def _label(one: Road, task: dict, *, shipped: bool) -> str:
 
 
 def main() -> None:
-    from cases import ROADS
+    from cases import read_roads
     from grounds import default_place, prepared
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,7 +105,7 @@ def main() -> None:
     rows = file.read_text("utf-8").splitlines() if file.exists() and not given.again else []
     known = {(row["name"], row["key"]): row for row in map(json.loads, rows)}
     found = []
-    for one in ROADS:
+    for one in read_roads():
         if given.only and one.name not in given.only:
             continue
         folder, key = laid(one, place)

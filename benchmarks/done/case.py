@@ -6,11 +6,15 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
+import tomllib
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from archive import read_texts
 
 BRANCH = "main"
 IGNORED = "__pycache__/\n*.pyc\nbuild/\n"
@@ -74,6 +78,30 @@ class Case:
         """SHA-256 of all the case is made of, the same on every machine."""
         text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_cases(folder: Path) -> list[Case]:
+    """Read all cases of a folder, each a folder with `case.toml`, `tree/` and `work-1/` …"""
+    return [_read(one) for one in sorted(folder.iterdir()) if (one / "case.toml").exists()]
+
+
+def _read(folder: Path) -> Case:
+    about = tomllib.loads((folder / "case.toml").read_text(encoding="utf-8"))
+    tasks = [
+        _read_task(dict(row), read_texts(folder / f"work-{number}"))
+        for number, row in enumerate(about.pop("task"), 1)
+    ]
+    about["secret"] = tuple(about.get("secret", ()))
+    return Case(files=read_texts(folder / "tree"), tasks=tuple(tasks), **about)
+
+
+def _read_task(row: dict[str, Any], written: dict[str, str]) -> Task:
+    gone = dict.fromkeys(row.pop("deleted", ()))
+    fields: dict[str, Any] = {"outputs": (), "test": "", "edits": {**written, **gone}, **row}
+    for name in ("outputs", "after"):
+        fields[name] = tuple(fields.get(name, ()))
+    fields["commands"] = tuple(tuple(words) for words in fields.get("commands", ()))
+    return Task(**fields)
 
 
 def of_all(cases: list[Case]) -> str:

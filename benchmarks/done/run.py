@@ -1,10 +1,10 @@
 """Does DONE mean done? Tools that drive coding agents, with a scripted agent, on one set of cases.
 
-    python bench/done/run.py --board A --adapter runner,shell,make
-    python bench/done/run.py --board A,E --adapter all --results results.jsonl
-    python bench/done/run.py --report results.jsonl          the tables alone
-    python bench/done/run.py --digests                       digests of the cases
-    python bench/done/run.py --check --board A,E             do the cases and the oracles hold?
+    python benchmarks/done/run.py --board A --adapter runner,shell,make
+    python benchmarks/done/run.py --board A,E --adapter all --results results.jsonl
+    python benchmarks/done/run.py --report results.jsonl          the tables alone
+    python benchmarks/done/run.py --digests                       digests of the cases
+    python benchmarks/done/run.py --check --board A,E             do the cases and the oracles hold?
 
 Needs Python 3.11, git, and the tools that are asked for. Each result is appended when it is there:
 a call that was ended goes on. Exit code 1: only `--check`, where something does not hold.
@@ -13,40 +13,28 @@ a call that was ended goes on. Exit code 1: only `--check`, where something does
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import shutil
 import sys
 import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
-import crashes
-import false_done
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
 import oracle
 import pairs
-import tampering
-from case import Case, git, of_all, write
+from archive import cases_folder
+from case import Case, git, of_all, read_cases, write
 from report import Result, page, read
 from work import ToolError, Work
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-HERE = Path(__file__).resolve().parent
 OPEN_SEED = "does done mean done"
-OTHERS = "others"
 RUNS = 3
 """How often a tool is called again before what is left is its answer."""
-MAKERS: dict[str, Callable[[str, str, int, Path], list[Case]]] = {
-    "A": false_done.cases,
-    "B": pairs.cases,
-    "C": crashes.kills,
-    "D": crashes.leaks,
-    "E": tampering.cases,
-    "F": crashes.prices,
-}
+BOARDS = "ABCDEF"
 CONTROLS = ("liar", "honest")
 ADAPTERS = ("runner", "shell", "make", "ralph", "bernstein", "dw", "backlog", "openspec")
 
@@ -97,7 +85,7 @@ def trial(case: Case, tool: Adapter, given: argparse.Namespace, attempt: int) ->
         tool.prepare(work)
         began = time.monotonic()
         if whole:
-            outcome, detail, status = killed(work, tool, whole * crashes.share_of(case))
+            outcome, detail, status = killed(work, tool, whole * share_of(case))
         else:
             tool.run(work)
             spent = time.monotonic() - began
@@ -182,30 +170,19 @@ def killed(work: Work, tool: Adapter, seconds: float) -> tuple[str, str, dict[st
 _UNDISTURBED: dict[str, float] = {}
 
 
+def share_of(case: Case) -> float:
+    """When a case is killed: a share of the time of an undisturbed run, from 0.02 to 0.98."""
+    return 0.02 + 0.96 * int(case.digest[:8], 16) / 0xFFFFFFFF
+
+
 def cases(given: argparse.Namespace) -> list[Case]:
-    """The open half of each board, those by other hands, and the half that is held out."""
-    found = []
-    for board in given.board:
-        found += MAKERS[board](OPEN_SEED, "open", given.each, given.place)
-        found += [case for case in others(given.others) if case.board == board]
-        if given.held_seed:
-            seed = given.held_seed.read_text().strip()
-            found += MAKERS[board](seed, "held", given.each, given.place)
-    return [case for case in found if given.only in case.name]
-
-
-def others(folder: Path) -> list[Case]:
-    """Cases by other hands: `cases()` of each file of a folder, as the half `others`."""
-    found = []
-    for file in sorted(folder.glob("*.py")):
-        named = importlib.util.spec_from_file_location(f"others_{file.stem}", file)
-        if named is None or named.loader is None:
-            raise SystemExit(f"error: {file} is no module of Python")
-        module = importlib.util.module_from_spec(named)
-        sys.modules[named.name] = module
-        named.loader.exec_module(module)
-        found += [replace(case, half=OTHERS) for case in module.cases()]
-    return found
+    """The cases of the archive, those made of archives of PyPI, and those of other folders."""
+    found = read_cases(cases_folder("done"))
+    if "B" in given.board:
+        found += pairs.cases(OPEN_SEED, "open", 1, given.place)
+    for folder in given.cases:
+        found += read_cases(folder)
+    return [case for case in found if case.board in given.board and given.only in case.name]
 
 
 def measure(given: argparse.Namespace, told: list[Case]) -> list[Result]:
@@ -243,14 +220,12 @@ def check(results: list[Result]) -> list[str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--board", default=",".join(MAKERS), help="A,B,C,D,E,F")
+    parser.add_argument("--board", default=",".join(BOARDS), help="A,B,C,D,E,F")
     parser.add_argument("--adapter", default="shell,make", help="names, or all")
-    parser.add_argument("--each", type=int, default=1, help="cases of a family, in each half")
     parser.add_argument("--times", type=int, default=1, help="tries of each case, for pass^k")
     parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--held-seed", type=Path, help="file with the seed of the half held out")
     parser.add_argument(
-        "--others", type=Path, default=HERE / OTHERS, help="folder of cases by other hands"
+        "--cases", type=Path, action="append", default=[], help="one more folder of cases"
     )
     parser.add_argument("--place", type=Path, default=Path.home() / ".cache" / "bench-done")
     parser.add_argument("--peers", type=Path, help="where peers are installed (PLACE/peers)")
@@ -261,8 +236,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="leave the clones of the runs")
     given = parser.parse_args()
     given.board = given.board.upper().split(",")
-    if unknown := set(given.board) - set(MAKERS):
-        parser.error(f"no board {', '.join(sorted(unknown))}; there are {', '.join(MAKERS)}")
+    if unknown := set(given.board) - set(BOARDS):
+        parser.error(f"no board {', '.join(sorted(unknown))}; there are {', '.join(BOARDS)}")
     given.adapter = list(ADAPTERS) if given.adapter == "all" else given.adapter.split(",")
     given.place = given.place.resolve()
     given.place.mkdir(parents=True, exist_ok=True)
@@ -278,7 +253,7 @@ def main() -> int:
         return 0
     told = cases(given)
     if given.digests:
-        for half in ("open", OTHERS, "held"):
+        for half in sorted({case.half for case in told}):
             own = [case for case in told if case.half == half]
             if own:
                 print(f"{half}: {len(own)} cases, sha256 {of_all(own)}")
