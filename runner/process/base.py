@@ -38,6 +38,8 @@ class Place:
     """The repository's git objects, which the scratch tree borrows."""
     shares: tuple[str, ...] = ()
     """Installed dependencies in the repository (`.venv`), which a sandbox shows read-only."""
+    submodules: dict[str, Path] = field(default_factory=dict, compare=False)
+    """Folders that stand in the places of submodules in the tree now, which commands may write."""
     start: str = ""
     """Where commands start, relative to the tree: the project's folder, empty or `sub/`."""
     beside: str = ""

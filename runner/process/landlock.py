@@ -167,7 +167,8 @@ class Landlock:
         # what is closed must not lie below anything that is yielded here.
         environ, place = command.environment, command.place
         shown = real(place.shown)
-        yield str(place.tree), _READ if command.reads_only else _EVERYTHING
+        access = _READ if command.reads_only else _EVERYTHING
+        yield from ((str(path), access) for path in (place.tree, *place.submodules.values()))
         yield from ((str(path), _EVERYTHING) for path in (place.box, own))
         shares = (place.links, *(shown / name for name in place.shares))
         yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))

@@ -160,6 +160,9 @@ def desk(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
         if name.endswith(MODULES) and _make_folders(there, written):
             for cache in written:
                 options += ["--tmpfs", str(shown / name / cache)]
+    for name, folder in place.submodules.items():
+        if place.has_folder(os.path.dirname(name)):  # noqa: PTH120 - text
+            options += ["--ro-bind" if reads_only else "--bind", str(folder), str(shown / name)]
     if folders := object_folders(place):
         # Read-only: what is written there would be in the person's own repository.
         options += ["--ro-bind", str(folders[0]), _OBJECTS]

@@ -56,23 +56,37 @@ class _Package(NamedTuple):
 
 
 def lay_out_shares(place: Place, *, mounted: bool) -> None:
-    """Give each shared folder its place in the scratch tree: a mount point, or a link."""
+    """Give shared folders and submodules their places in the tree: mount points, or links."""
     layouts = {} if mounted else find_layouts(place)
-    for share in place.shares:
-        at = f"{place.tree}/{share}"
-        if not place.has_folder(os.path.dirname(share)):
+    folders = {share: place.shown / share for share in place.shares}
+    for share, folder in (folders | place.submodules).items():
+        at, target = _find_place(place, share), str(folder)
+        if not at:
             continue
         if mounted:
             if not os.path.lexists(at):
                 effects.step("mkdir", at)
                 os.mkdir(at)
             continue
-        target = f"{place.shown}/{share}"
         if share in layouts:
             target = f"{place.links}/{share}"
             _lay_out(layouts[share] | _make_caches(place, share), target, str(place.tree))
         if not os.path.lexists(at) or os.path.islink(at):
             _link(at, target)
+
+
+def _find_place(place: Place, path: str) -> str:
+    """Where a folder stands on disk; empty where the tree has no folder for it."""
+    for above, folder in place.submodules.items():
+        if path.startswith(f"{above}/"):  # made anew just now: no link is on the way
+            return f"{folder}/{path[len(above) + 1 :]}"
+    above = os.path.dirname(path)
+    if path in place.submodules:  # git makes no folder that holds nothing else
+        parts = above.split("/")
+        for depth in range(len(parts)):
+            if place.has_folder("/".join(parts[:depth])):
+                effects.make_folder(place.tree.joinpath(*parts[: depth + 1]))
+    return f"{place.tree}/{path}" if place.has_folder(above) else ""
 
 
 def find_layouts(place: Place) -> dict[str, Layout]:

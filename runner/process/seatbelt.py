@@ -129,8 +129,9 @@ def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> s
     shares |= {str(real(place.links))} if shares else set()
     borrowed = {str(real(path)) for path in object_folders(place)}
     tree, box = str(real(place.tree)), str(real(place.box))
-    written = [box, str(real(own)), *([] if command.reads_only else [tree])]
-    seen = [*_SYSTEM, *sorted(tools | asked | shares | borrowed), tree, box, str(real(own))]
+    trees = [tree, *(str(real(path)) for path in place.submodules.values())]
+    written = [box, str(real(own)), *([] if command.reads_only else trees)]
+    seen = [*_SYSTEM, *sorted(tools | asked | shares | borrowed), *trees, box, str(real(own))]
     lines = [
         *_floor(),
         _rule("allow", "file-read*", _folders(seen)),
@@ -140,7 +141,7 @@ def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> s
         *_network(command.network),
     ]
     if command.reads_only:
-        lines.append(_rule("deny", "file-write*", _folders([tree])))
+        lines.append(_rule("deny", "file-write*", _folders(trees)))
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@ Landings that wait for a person's commit: which files of a work tree are theirs.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -52,7 +53,7 @@ class RepoState:
     dirty: tuple[DirtyFile, ...]
     untracked: tuple[str, ...]
     submodules: tuple[str, ...]
-    """Not carried into scratch trees."""
+    """Those that are not checked out: scratch trees do not have their content."""
     lfs: bool
     """Files under `filter=lfs`: tasks see the pointer, not the content."""
     autocrlf: bool
@@ -73,7 +74,11 @@ def read_state(git: Git, head: Head, configuration: Configuration, prefix: Prefi
         head=head,
         dirty=dirty,
         untracked=untracked,
-        submodules=tuple(prefix.inside(text(path)) for path in _GITLINK.findall(listing)),
+        submodules=tuple(
+            prefix.inside(path)
+            for path in map(text, _GITLINK.findall(listing))
+            if not os.path.lexists(git.folder / path / ".git")
+        ),
         lfs="filter=lfs" in attributes,
         autocrlf=_converts(configuration, attributes),
         sparse=configuration.is_true("core.sparsecheckout"),

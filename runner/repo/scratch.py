@@ -84,10 +84,10 @@ class Scratch:
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
-        self._shares = shares
+        self._shared = shares
         self._git_folder = slot / "git"
         self.gitlinks: dict[str, str] = {}
-        """Submodules of the base by path, with their commits; none of them is carried."""
+        """Submodules of the base by path, with their commits; see `submodules`."""
         self._listed: str | None = None
         self._paths: set[bytes] = set()  # of the base that was listed last
         self._spelling = Spelling()
@@ -126,6 +126,11 @@ class Scratch:
     def close(self) -> None:
         """End the process that reads objects; it is started again when it is needed."""
         self._reader.close()
+
+    @property
+    def _shares(self) -> tuple[str, ...]:
+        """What stands in the tree and never counts."""
+        return (*self._shared, *self.gitlinks)
 
     @property
     def project(self) -> Path:

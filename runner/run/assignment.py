@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
     from runner.process.base import Place, Sandbox
     from runner.repo.scratch import Scratch
+    from runner.repo.submodules import Submodules
     from runner.run.review import Ruling
     from runner.writes.pipeline import WriteRules
     from runner.writes.sast import SastPool, SastScan
@@ -233,6 +234,8 @@ class WorkerContext:
     memory: ProofMemory | None = None
     """What passed in this run."""
     sast: SastPool | None = None
+    submodules: Submodules | None = None
+    """What is checked out of the person's submodules; None where no person's tree is."""
     leases: Lender | None = None
     """Secrets that commands of the person's own say; None where their values come along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
@@ -254,6 +257,9 @@ class WorkerContext:
         """Make the scratch tree the base, with the shared folders in their places."""
         with _PREPARING:
             self.scratch.reset(base or None, is_commit=self.of_commits)
+            if self.submodules is not None:
+                self.place.submodules.clear()
+                self.place.submodules.update(self.submodules.reset(self.scratch.gitlinks))
         lay_out_shares(self.place, mounted=self.sandbox.contains)
 
     def close(self) -> None:

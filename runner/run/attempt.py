@@ -22,6 +22,7 @@ from runner.run.permission_prompts import Questions
 from runner.run.proof.prove import bench_of, prove_standing
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
+from runner.text.display import display
 from runner.text.wording import attempt_folder, did_you_mean
 from runner.writes.pipeline import WriteContext as WriteBench
 from runner.writes.pipeline import admit_writes
@@ -125,7 +126,18 @@ def _look(
         finding = Finding(check="scope", path=error.path, message=error.message, hint=error.hint)
         ending = Ending.BLOCKED if isinstance(error, TooMuchError) else Ending.FAILED
         return Snapshot(tree="", changes=()), (finding,), ending
-    return seen, tuple(_clashes(assignment, site, seen)), Ending.FAILED
+    return seen, (*_clashes(assignment, site, seen), *_find_foreign(site)), Ending.FAILED
+
+
+def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
+    """Files of submodules that were changed: they are another repository's."""
+    for path in site.submodules.find_changed() if site.submodules else ():
+        yield Finding(
+            check="scope",
+            message=f"{display(path)} is in a submodule, and was changed",
+            path=path,
+            hint="commit the change in the submodule's own repository",
+        )
 
 
 def _find_written(assignment: Assignment, said: Said) -> frozenset[str] | None:

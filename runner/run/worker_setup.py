@@ -18,6 +18,7 @@ from runner.process.tree import count_visits, end_marked, own_prefix
 from runner.repo.pool import Pool
 from runner.repo.proposal_bounds import Bounds
 from runner.repo.scratch import Scratch
+from runner.repo.submodules import Submodules
 from runner.run.assignment import WorkerContext
 from runner.run.landing.own_work import Landings
 from runner.run.worktree_include import copy_included, match_included
@@ -128,6 +129,7 @@ class WorkerSetup:
             start=self.repository.prefix.value,
             beside=self.included.mark if self.included else "",
         )
+        submodules = Submodules(slot.folder, self.repository.folders)
         return WorkerContext(
             scratch=scratch,
             place=place,
@@ -137,12 +139,13 @@ class WorkerSetup:
             logs_shown=LOGS,
             crew=crew,
             show=self.say,
-            release=partial(_give_back, scratch, slot),
+            release=partial(_give_back, scratch, submodules, slot),
             before=self._before,
             base_environment=self._make_environment(place, scratch.lender.who),
             kept=self.cache,
             memory=self._memory,
             sast=self.sast,
+            submodules=submodules,
             leases=self._leases,
             former=self._former,
             number=number,
@@ -192,7 +195,8 @@ class WorkerSetup:
         return blob
 
 
-def _give_back(scratch: Scratch, slot: Slot) -> None:
+def _give_back(scratch: Scratch, submodules: Submodules, slot: Slot) -> None:
+    submodules.close()
     scratch.close()
     slot.release()
 

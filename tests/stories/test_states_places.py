@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workplace import NO_PROOF, Workplace, a_task
+from workplace import NO_PROOF, Workplace, a_task, with_sandbox
 
 TEST = """\
 import unittest
@@ -91,7 +91,7 @@ def test_a_linked_worktree_builds_on_its_own_branch(workplace):
     assert workplace.landings == ["TASK-001"]
 
 
-def test_submodules_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
+def test_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
     module = Workplace.begin(tmp_path / "module", workplace.home)
     module.commit({"m.txt": "m\n"})
     allowed = ("-c", "protocol.file.allow=always")
@@ -101,18 +101,74 @@ def test_submodules_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt"))
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "submodules are not carried into scratch trees: libs/module" in ended.err
     assert "files under Git LFS are seen as their pointers" in ended.err
     assert "line ends are converted on checkout" in ended.err
     assert (workplace.root / "libs/module/m.txt").exists()
-    workplace.plan(
-        a_task("TASK-001", blocks={"b.txt": "b"}, tests=["test -s b.txt && cat libs/module/m.txt"])
+
+
+@pytest.mark.parametrize("sandbox", ["none", "landlock", "bubblewrap"])
+def test_submodules_that_are_checked_out_are_there_at_their_commits(workplace, tmp_path, sandbox):
+    inner = Workplace.begin(tmp_path / "inner", workplace.home)
+    inner.commit({"i.txt": "i\n"})
+    module = Workplace.begin(tmp_path / "module", workplace.home)
+    module.commit({"m.txt": "m\n"})
+    allowed = ("-c", "protocol.file.allow=always")
+    module.git(*allowed, "submodule", "add", "-q", str(inner.root), "inner")
+    module.commit()
+    workplace.git(*allowed, "submodule", "add", "-q", str(module.root), "libs/module")
+    workplace.git(*allowed, "submodule", "update", "-q", "--init", "--recursive")
+    workplace.commit()
+    here = Workplace(workplace.root / "libs/module", workplace.home)
+    here.write({"m.txt": "not committed\n"})
+    reads = (
+        "test -s b.txt && test $(cat libs/module/m.txt libs/module/inner/i.txt | tr -d '\\n') = mi"
     )
+    writes = f"{reads} && echo more >> libs/module/m.txt"
+    workplace.plan(
+        a_task("TASK-001", blocks={"b.txt": "b"}, tests=[writes]),
+        a_task("TASK-002", needs=["TASK-001"], blocks={"c.txt": "c"}, tests=[reads]),
+        commit=False,
+    )
+    workplace.git("add", "TASK-GRAPH.md")
+    workplace.git("commit", "-q", "-m", "plan")
+    ended = workplace.run("--allow-dirty", "--sandbox", with_sandbox(sandbox))
+    assert ended.code == 0, ended.said
+    assert workplace.landings == ["TASK-001", "TASK-002"]
+    assert here.read("m.txt") == "not committed\n"
+    assert workplace.git("ls-files", "-s", "libs/module").startswith("160000")
+
+
+def test_a_task_does_not_change_a_submodule(workplace, tmp_path):
+    module = Workplace.begin(tmp_path / "module", workplace.home)
+    module.commit({"m.txt": "m\n"})
+    allowed = ("-c", "protocol.file.allow=always")
+    workplace.git(*allowed, "submodule", "add", "-q", str(module.root), "libs/module")
+    workplace.plan(
+        a_task("TASK-001", outputs=["a.txt"], command="echo a | tee a.txt libs/module/m.txt")
+    )
+    ended = workplace.run()
+    assert "libs/module/m.txt is in a submodule, and was changed" in ended.said, ended.said
+    assert workplace.landings == []
+    assert workplace.read("libs/module/m.txt") == "m\n"
+
+
+def test_a_submodule_that_is_not_checked_out_is_named(workplace, tmp_path):
+    module = Workplace.begin(tmp_path / "module", workplace.home)
+    module.commit({"m.txt": "m\n"})
+    allowed = ("-c", "protocol.file.allow=always")
+    workplace.git(*allowed, "submodule", "add", "-q", str(module.root), "libs/module")
+    workplace.commit()
+    workplace.git("submodule", "deinit", "-q", "-f", "libs/module")
+    line = "test -s b.txt && cat libs/module/m.txt"
+    workplace.plan(a_task("TASK-001", blocks={"b.txt": "b"}, tests=[line]))
     ended = workplace.run("--no-verify-at-end")
-    told = "libs/module is a submodule, which is not carried into scratch trees"
+    assert "submodules are not checked out (git submodule update --init): libs/module" in ended.err
+    told = "libs/module is a submodule, which is not checked out: git submodule update --init"
     assert told in ended.out, ended.said
     assert told in workplace.runner("why", "1").out
-    assert workplace.git("ls-files", "-s", "libs/module").startswith("160000")
+    workplace.git(*allowed, "submodule", "update", "-q", "--init")
+    assert workplace.runner("retry", "TASK-001").code == 0
+    assert workplace.landings == ["TASK-001"]
 
 
 # --- what Python imports --------------------------------------------------------------

@@ -8,10 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from workplace import a_task
-
-from runner.errors import RunnerError
-from runner.process.sandbox import choose_sandbox
+from workplace import a_task, with_sandbox
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 NPM = {"node_modules/@x/core": "../../packages/core"}
@@ -21,14 +18,6 @@ PNPM = {
     "node_modules/.pnpm/node_modules/@x/core": "../../../../packages/core",
 }
 LINKED = {"packages/app/node_modules/@x/core": "{root}/packages/core"}
-
-
-def with_sandbox(name):
-    try:
-        choose_sandbox(name)
-    except RunnerError as missing:
-        pytest.skip(missing.message)
-    return name
 
 
 def node_test(module, name, value):

@@ -9,9 +9,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from template_repository import begin_repository
 
 from runner.cli import main
+from runner.errors import RunnerError
+from runner.process.sandbox import choose_sandbox
 
 FENCE = "```"
 PASSES = "python3 -c pass"
@@ -193,6 +196,15 @@ class Workplace:
             check=True,
         )
         return done.stdout
+
+
+def with_sandbox(name):
+    """The word of a sandbox that works here; else the test is skipped."""
+    try:
+        choose_sandbox(name)
+    except RunnerError as missing:
+        pytest.skip(missing.message)
+    return name
 
 
 # --- plans ----------------------------------------------------------------------------

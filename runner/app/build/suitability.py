@@ -97,7 +97,8 @@ def _notices(
     if facts.head.detached:
         yield "HEAD is detached: commits land on it alone (git switch -c NAME keeps them)"
     if facts.submodules:
-        yield f"submodules are not carried into scratch trees: {', '.join(facts.submodules)}"
+        names = ", ".join(facts.submodules)
+        yield f"submodules are not checked out (git submodule update --init): {names}"
     if facts.lfs:
         yield "files under Git LFS are seen as their pointers, and cannot be written by tasks"
     if facts.autocrlf:

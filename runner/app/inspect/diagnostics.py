@@ -174,7 +174,7 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
     untracked = [path for path in facts.untracked if path not in own]
     carried = {
         "HEAD is detached: commits land on it alone": facts.head.detached,
-        f"submodules are not carried: {join_few(facts.submodules)}": bool(facts.submodules),
+        f"submodules are not checked out: {join_few(facts.submodules)}": bool(facts.submodules),
         "files under Git LFS are seen as their pointers": facts.lfs,
         "line ends are converted on checkout": facts.autocrlf,
         "the checkout is sparse: tasks see the whole tree": facts.sparse,

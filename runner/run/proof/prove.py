@@ -89,12 +89,15 @@ def weigh_own(own: Proven, bench: GateContext, site: WorkerContext) -> Proven:
 
 def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[Finding, ...]:
     """The same, where the first that refuses says what of the repository was not there."""
-    lacking = sorted(map(display, site.scratch.gitlinks))
+    lacking = sorted(map(display, site.scratch.gitlinks.keys() - site.place.submodules))
     first = next((one for one in findings if one.refuses and not one.asks), None)
     if not lacking or first is None:
         return tuple(findings)
+    why = "not carried to workers of a cluster"
+    if site.submodules is not None:
+        why = "not checked out: git submodule update --init"
     verb = "are submodules, which are" if len(lacking) > 1 else "is a submodule, which is"
-    said = f"{join_few(lacking)} {verb} not carried into scratch trees: what reads there fails"
+    said = f"{join_few(lacking)} {verb} {why}"
     told = replace(first, hint="; ".join(filter(None, (first.hint, said))))
     return tuple(told if one is first else one for one in findings)
 
