@@ -178,6 +178,8 @@ class GateContext:
     """What passed in this run, for others that ask the same of the same tree."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
     """How each of the task's test contracts ended on the proposal, by its id."""
+    _named: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By folder, the files that configurations of test tools there have loaded."""
 
     def after(self, path: str) -> bytes | None:
         """The bytes of a path as they are proposed; None where it is not there."""
@@ -191,10 +193,18 @@ class GateContext:
         if is_test_path(path):
             return True
         lines = [contract.command for contract in self.task.test_contracts]
-        content = self.before(path) or self.after(path) or b""
-        if is_test_of(path, content, lines):
+
+        def read() -> bytes:
+            return self.before(path) or self.after(path) or b""
+
+        if is_test_of(path, read, lines):
             return True
-        return configured_support.is_named_support(path, content, self.before)
+        return configured_support.is_named_support(path, read, self._find_named)
+
+    def _find_named(self, folder: str) -> frozenset[str]:
+        if folder not in self._named:
+            self._named[folder] = frozenset(configured_support.find_named(folder, self.before))
+        return self._named[folder]
 
     def runs_no_program(self, check: Check) -> bool:
         """Whether nothing it starts can be measured; scripts are read where none is proposed."""

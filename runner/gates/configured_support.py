@@ -14,7 +14,7 @@ from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 _ENDINGS = ("ts", "mts", "js", "mjs", "cjs")
 _CONFIGURATIONS = (
@@ -34,12 +34,18 @@ _ABOUT_TESTS = regex(
 _LARGEST = 200_000
 
 
-def is_named_support(path: str, content: bytes, before: Callable[[str], bytes | None]) -> bool:
-    """Whether a file speaks to a test tool, and the base's configuration has it loaded."""
-    if not is_written_in(path, "javascript") or not _ABOUT_TESTS.search(content[:_LARGEST]):
+def is_named_support(
+    path: str, read: Callable[[], bytes], named_in: Callable[[str], Collection[str]]
+) -> bool:
+    """Whether a file speaks to a test tool, and the base's configuration has it loaded.
+
+    `named_in` is `find_named` of a folder of the base.
+    """
+    if not is_written_in(path, "javascript"):
         return False
     stem = posixpath.splitext(path)[0]
-    return any(stem == named for folder in _folders(path) for named in _names_in(folder, before))
+    named = any(stem in named_in(folder) for folder in _folders(path))
+    return named and bool(_ABOUT_TESTS.search(read()[:_LARGEST]))
 
 
 def _folders(path: str) -> Iterator[str]:
@@ -51,7 +57,7 @@ def _folders(path: str) -> Iterator[str]:
     yield ""
 
 
-def _names_in(folder: str, before: Callable[[str], bytes | None]) -> Iterator[str]:
+def find_named(folder: str, before: Callable[[str], bytes | None]) -> Iterator[str]:
     """The files, without their endings, that the configurations of a folder have loaded."""
     for name in _CONFIGURATIONS:
         content = before(posixpath.join(folder, name))

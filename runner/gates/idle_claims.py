@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.gates import result_kinds, stand_ins, test_awareness, unawaited_claims
+    from runner.gates import result_kinds, stand_ins, unawaited_claims
     from runner.gates.base import GateContext
     from runner.model import Task
 else:
     result_kinds = lazy_module("runner.gates.result_kinds")
     stand_ins = lazy_module("runner.gates.stand_ins")
-    test_awareness = lazy_module("runner.gates.test_awareness")
     unawaited_claims = lazy_module("runner.gates.unawaited_claims")
 
 CHECK = "idle-claims"
@@ -94,8 +93,6 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     strict = bench.settings.mutation == "strict"
     found = []
     tests = [one for one in bench.changes if one.content is not None and bench.is_test(one.path)]
-    if not tests and next(test_awareness.find_tests(bench), None) is None:
-        return Proved(None)  # nothing claims anything
     for change in tests:
         content = change.content
         if content is None or len(content) > _LARGEST:

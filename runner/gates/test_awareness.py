@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.gates.base import Check, Proved
@@ -272,20 +271,19 @@ def _find_setter(name: str, bench: GateContext) -> str:
 def find_tests(bench: GateContext) -> Iterator[tuple[str, bytes]]:
     """The tests of the proposal with what they hold: those of the first files of the tree."""
     for path in list_files(bench):
-        file = bench.place.project / path
-        if bench.is_test(path) and file.is_file():
+        if bench.is_test(path) and (file := bench.place.project / path).is_file():
             with file.open("rb") as opened:
                 yield path, opened.read(_LARGEST)
 
 
 def list_files(bench: GateContext) -> Iterator[str]:
     """The first files of the proposal, as paths; no hidden ones, and none that were installed."""
-    root = bench.place.project
+    root = str(bench.place.project)
     seen = 0
-    for where, folders, files in walk(str(root)):
+    for where, folders, files in walk(root):
         folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
         for file in sorted(files):
-            yield (Path(where) / file).relative_to(root).as_posix()
+            yield f"{where[len(root) + 1 :]}/{file}".lstrip("/")
             seen += 1
             if seen > _MOST_FILES:
                 return

@@ -11,7 +11,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from runner.plan.shell import exit_status, programs
 else:
@@ -57,26 +57,30 @@ def holds_tests(path: str) -> bool:
     return bool(collected.search(path)) if collected else is_test_path(path)
 
 
-def is_test_of(path: str, content: bytes, commands: Iterable[str]) -> bool:
+def is_test_of(path: str, read: Callable[[], bytes], commands: Iterable[str]) -> bool:
     """Whether a test contract names a file that holds tests, or is a script of checks.
+
+    `read` gives what the file holds. It is called only where that decides.
 
     A test is what a contract runs, not what its file is called: `python -m unittest t_lib` makes
     `t_lib.py` one. A program that a contract merely starts is the product's, and so is what it
     only looks into: `grep -q unittest .github/workflows/ci.yml` runs no test there. A text with
     examples is one where they are run: `python -m doctest README.md`.
     """
-    content = content[:_LARGEST]
     lines = tuple(commands)
     if any(_names(path, one) and _names(path, _without_readers(one)) for one in lines) and (
-        _CHECKS.search(path) or _HOLDS_CHECKS.search(content)
+        _CHECKS.search(path) or _HOLDS_CHECKS.search(read()[:_LARGEST])
     ):
         return True
-    examples = not is_source(path) and bool(_EXAMPLES.search(content))
-    return examples and any(_runs_examples(path, one) for one in lines)
+    if is_source(path) or not any(_runs_examples(path, one) for one in lines):
+        return False
+    return bool(_EXAMPLES.search(read()[:_LARGEST]))
 
 
 def _runs_examples(path: str, line: str) -> bool:
     """Whether a command line runs what stands behind `>>>` in a text."""
+    if not _RUNS_EXAMPLES.search(line):
+        return False
     line = _without_readers(line)
     if not _RUNS_EXAMPLES.search(line):
         return False

@@ -379,7 +379,7 @@ class OutcomeHandler:
         if wait_for_answers(task, outcome, rules, self.books, self.questions):
             return
         same = self.retries.gives_the_same(task)
-        halts = self.settings.regression == "halt" or self.is_last_try(task)
+        halts = self.settings.regression == "halt" or self.retries.is_last(task, outcome)
         said = review.refusals(self.ledger.state, task.id, outcome.changes)
         if said:  # a person's no to these very bytes holds: it is not asked again
             findings = (*(review.rejection(one) for one in said), *outcome.findings)
@@ -390,7 +390,3 @@ class OutcomeHandler:
             return
         same = same or outcome.ending is Ending.BLOCKED
         self.retries.again(task, outcome, same=same, refused_before=bool(said))
-
-    def is_last_try(self, task: Task) -> bool:
-        """Whether no further attempt would follow this one."""
-        return self.retries.is_last(task)

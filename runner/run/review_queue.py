@@ -199,7 +199,9 @@ class ReviewQueue:
         """Whether its implementer tries once more: it was not told of this before."""
         known = self.review.ledger.state.task(task.id)
         told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
-        return not (told or self.retries.gives_the_same(task) or self.retries.is_last(task))
+        return not (
+            told or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome)
+        )
 
     def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
         """Ask at the terminal, and keep what is said."""

@@ -16,7 +16,7 @@ STEPS = b"jobs: {test: {steps: [{run: python3 -m unittest}]}}\n"
     ],
 )
 def test_what_a_contract_only_looks_into_is_no_test_of_it(path, line):
-    assert not is_test_of(path, STEPS, [line])
+    assert not is_test_of(path, lambda: STEPS, [line])
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_what_a_contract_only_looks_into_is_no_test_of_it(path, line):
     ],
 )
 def test_what_a_contract_runs_is_one_whatever_looks_at_it_too(path, line):
-    assert is_test_of(path, STEPS, [line])
-    assert is_test_of(path, STEPS, ["grep -q x README.md", line])
+    assert is_test_of(path, lambda: STEPS, [line])
+    assert is_test_of(path, lambda: STEPS, ["grep -q x README.md", line])
 
 
 EXAMPLES = b"# Shop\n\n    >>> price(2)\n    6\n"
@@ -52,5 +52,5 @@ EXAMPLES = b"# Shop\n\n    >>> price(2)\n    6\n"
     ],
 )
 def test_a_text_is_a_test_where_its_examples_are_run(path, line, runs):
-    assert is_test_of(path, EXAMPLES, [line]) is runs
-    assert not is_test_of(path, b"# Shop\n", [line])
+    assert is_test_of(path, lambda: EXAMPLES, [line]) is runs
+    assert not is_test_of(path, lambda: b"# Shop\n", [line])

@@ -105,3 +105,37 @@ def test_a_rejected_change_is_dropped_and_its_victim_is_done_again(halted):
     assert set(workplace.statuses.values()) == {"DONE"}
     assert workplace.landings == ["TASK-001", "TASK-002", "TASK-003", "TASK-004"]
     assert DRAFT not in workplace.branches, "what nobody touched goes as its task is done"
+
+
+USED = "def f():\n    return 1\n"
+USED_TEST = "from u import f\n\n\ndef test_f():\n    assert f() == 1\n"
+WRITES = "printf 'def f():\\n    return 2\\n' > u.py; printf '{}' > test_b.py"
+BROKEN_BY = r"from u import f\n\n\ndef test_b():\n    assert f() == 2\n"
+
+
+def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_person(workplace):
+    """The rule against loops ends the attempts, and the regression decides what follows."""
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            "One",
+            blocks={"u.py": USED, "test_u.py": USED_TEST},
+            tests=["python -m pytest -q"],
+        ),
+        a_task(
+            "TASK-002",
+            "Two",
+            needs=["TASK-001"],
+            outputs=("u.py", "test_b.py"),
+            command=WRITES.format(BROKEN_BY),
+            tests=["python -m pytest -q test_b.py"],
+        ),
+    )
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 4, ended.said
+    assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "BLOCKED"}
+    assert "TASK-002 changed u.py:2; TC-001 fails" in workplace.status_line("TASK-001")
+    assert "u.py:2: this breaks TASK-001's TC-001" in ended.said
+    assert "test_b.py: this breaks" not in ended.said
+    for way in ("runner approve TASK-001", "runner reject TASK-002"):
+        assert way in ended.said

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode
 from runner.journal.events import TaskBlocked, TaskFailed
+from runner.journal.task_state import Try
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import budget, failure_policy
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
-    from runner.journal.task_state import TaskState, Try
+    from runner.journal.task_state import TaskState
     from runner.model import Outcome, Task
     from runner.run.journal_writer import JournalWriter
     from runner.run.limits.deadlines import Deadline
@@ -65,15 +66,20 @@ class Retries:
         adopted = task.id in self.preparation.adopted
         return adopted or implementer is None or implementer.repeatable
 
-    def is_last(self, task: Task) -> bool:
+    def is_last(self, task: Task, outcome: Outcome) -> bool:
         """Whether no further attempt would follow if this one is refused by a check."""
-        tries = self.ledger.state.task(task.id).tries
+        known = self.ledger.state.task(task.id)
+        tries = (*known.tries, _make_try(outcome))
         repaired = (
-            failure_policy.count_worked(tries) + 1 >= failure_policy.COURSES[Failure.SEMANTIC].tries
+            failure_policy.count_worked(tries) >= failure_policy.COURSES[Failure.SEMANTIC].tries
         )
-        if self._is_agent(task) and repaired:
+        if self.gives_the_same(task) or len(tries) >= self._most(task):
             return True
-        return self.gives_the_same(task) or len(tries) + 1 >= self._most(task)
+        if budget.find_exhausted(budget.of_task(task, self.settings), _add_spent(known, outcome)):
+            return True
+        if self._is_agent(task):
+            return repaired or _is_stuck(tries)
+        return failure_policy.gave_the_same(tries)
 
     def remember(self, outcome: Outcome) -> None:
         """Keep what the attempt proposed, for the next one to read."""
@@ -143,7 +149,7 @@ class Retries:
         asked = outcome.retry_after
         step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
         looped = failure_policy.has_looped(known.tries)
-        if looped and len(failure_policy.loops(known.tries)) >= failure_policy.MOST:
+        if _is_stuck(known.tries):
             self._block_stuck(task, outcome, known)
         elif isinstance(step, failure_policy.Over):
             self._over(task, outcome, step.reason, _why_over(outcome, step, known.tries))
@@ -198,11 +204,7 @@ class Retries:
             asked = outcome.retry_after
             step = failure_policy.after(known.tries, self._most(task), asked=asked, chance=turned)
             looped = failure_policy.has_looped(known.tries)
-            again = (
-                None
-                if looped and len(failure_policy.loops(known.tries)) >= failure_policy.MOST
-                else step
-            )
+            again = None if _is_stuck(known.tries) else step
             pause = again.seconds if isinstance(again, failure_policy.Again) else None
             seconds = None if pause is None else max(pause * self.settings.backoff, asked)
         elif failure_policy.gave_the_same(known.tries):
@@ -231,6 +233,23 @@ class Retries:
 
     def _before(self, outcome: Outcome, path: str) -> bytes | None:
         return self.blob(outcome.base, path) if outcome.base else None
+
+
+def _make_try(outcome: Outcome) -> Try:
+    """An attempt that is not in the journal yet, as the fold will record it."""
+    checks = tuple(sorted({one.check for one in outcome.findings if one.refuses}))
+    return Try(outcome.attempt, outcome.tree, checks, outcome.seconds, outcome.failure)
+
+
+def _add_spent(known: TaskState, outcome: Outcome) -> budget.Spent:
+    spent = budget.sum_spent(known)
+    return budget.Spent(spent.seconds + outcome.seconds, spent.usage + outcome.usage)
+
+
+def _is_stuck(tries: Sequence[Try]) -> bool:
+    """Whether the last attempt closed one loop too many."""
+    looped = failure_policy.has_looped(tries)
+    return looped and len(failure_policy.loops(tries)) >= failure_policy.MOST
 
 
 def as_failed(outcome: Outcome, late: Deadline) -> Outcome:

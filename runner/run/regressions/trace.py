@@ -7,16 +7,17 @@ what the change is large and not what the plan is long. A plan without test cont
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from runner.gates.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
+from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed
 from runner.impact.store import Store
-from runner.impact.traces import Observations
+from runner.impact.traces import Observations, hit
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model.words import Severity, Status
@@ -27,7 +28,7 @@ from runner.run.regressions.early_cutoff import still_speaks
 from runner.text.display import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.config.settings import Settings
@@ -49,6 +50,7 @@ else:
     proof_reuse = lazy_module("runner.run.regressions.proof_reuse")
 
 
+A = TypeVar("A")
 _ENOUGH = 10
 """Failures after which no more of them tell the next attempt what to do."""
 _PATIENCE = 2.0
@@ -94,16 +96,25 @@ class Tracer:
         found = self._find_suspects(outcome)
         if found is None:
             found = self._everything(assignment, outcome)
-        counted = tuple(one for one in found if self._counts(one.task.id, assignment))
+        counted = [one for one in found if self._counts(one.task.id, assignment)]
+        if not self._trouble:
+            with self._guard_border():
+                changes = self._change(outcome)
+                counted = [self._trace_to_what_ran(one, changes) for one in counted]
         notes = _in_doubt(self._doubts)
-        return Suspects(self._suspecting.in_order(counted), self._enough(assignment), notes)
+        return Suspects(
+            self._suspecting.in_order(counted), self._enough(assignment, outcome), notes
+        )
 
-    def _enough(self, assignment: Assignment) -> int | None:
+    def _enough(self, assignment: Assignment, outcome: Outcome) -> int | None:
         """All failures count where the change is held for them; else another attempt follows."""
         implementer, task = assignment.implementer, assignment.task
         if implementer is None or implementer.repeatable or self.settings.regression == "halt":
             return None
-        tries = self.ledger.state.task(task.id).attempts_in_row + 1
+        known = self.ledger.state.task(task.id)
+        if known.tries and known.tries[-1].tree == outcome.tree:
+            return None  # the same files again: no attempt follows
+        tries = known.attempts_in_row + 1
         return _ENOUGH if tries < (task.budget.attempts or self.settings.attempts) else None
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
@@ -203,7 +214,21 @@ class Tracer:
 
     def _everything(self, assignment: Assignment, outcome: Outcome) -> tuple[Traced, ...]:
         tasks = (self.tasks[id_] for id_ in self._proven if self._counts(id_, assignment))
-        return tuple(self._suspecting.everything(tasks, outcome.changes[0].path))
+        path = _prefer_product([one.path for one in outcome.changes], str)
+        return tuple(self._suspecting.everything(tasks, path))
+
+    def _trace_to_what_ran(self, one: Traced, changes: tuple[Changed, ...]) -> Traced:
+        """The same, traced to a changed file that its tests were seen to execute."""
+        by_path = {change.path: change for change in changes}
+        lines: dict[str, int] = {}
+        for row in self._observations.of(one.task.id, one.name):
+            if row.path in by_path and (at := hit(row, by_path[row.path])):
+                lines[row.path] = at.line
+        if not lines or one.path in lines:
+            return one
+        path = _prefer_product(sorted(lines), str)
+        why = f"{one.name} executed {path}"
+        return replace(one, path=path, line=lines[path], why=why)
 
     def _change(self, outcome: Outcome, suffix: str = "") -> tuple[Changed, ...]:
         return tuple(
@@ -267,6 +292,11 @@ class Tracer:
             patience.cancel()
 
 
+def _prefer_product(items: Sequence[A], path_of: Callable[[A], str]) -> A:
+    """The first that is about no test file, else the first."""
+    return next((one for one in items if not is_test_path(path_of(one))), items[0])
+
+
 def _filter_decided(doubts: tuple[Why, ...], kept: tuple[ReachedContract, ...]) -> tuple[Why, ...]:
     if not doubts or not kept:
         return doubts
@@ -307,7 +337,7 @@ class TestSelection:
     def tests(self, affected: Iterable[Affected]) -> Iterator[Traced]:
         """The test contracts that may change result."""
         for one in affected:
-            why = one.reasons[0]
+            why = _prefer_product(one.reasons, lambda reason: reason.path)
             for name in one.contracts:
                 yield self._make_traced(self.tasks[one.task], name, why.path, why.line, why.text)
 
