@@ -11,9 +11,8 @@ from runner.history.revert import Back, find_held_behind, find_held_on, format_l
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.projects import name_project
-from runner.repo.trailers import PROJECT, build_message
+from runner.repo.trailers import CHECKPOINT, PROJECT, RESTORES, UNDOES, build_message
 from runner.run.landing.lander import changes_between
-from runner.run.older_text import CHECKPOINT, RESTORES, UNDOES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

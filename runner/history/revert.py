@@ -19,12 +19,11 @@ from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.repo.projects import name_project
 from runner.repo.refs import keep_ref
-from runner.repo.trailers import PROJECT, build_message
+from runner.repo.trailers import PROJECT, UNDOES, build_message
 from runner.run.dependents import find_reached
 from runner.run.landing.drafts import let_go
 from runner.run.landing.git_locks import bring_index, move_branch, prepare_index
 from runner.run.landing.lander import changes_between
-from runner.run.older_text import UNDOES
 from runner.run.regressions.regression import give_back, is_held, victims
 from runner.writes import safe_io
 from runner.writes.safe_io import sweep_beneath

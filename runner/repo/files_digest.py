@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.repo.trailers import FILES, NAMES, parse_message
+from runner.repo.trailers import FILES, SAID, parse_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.repo.trees import Prefix, TreeChange, Written
 
-_SAID = (*(name for name in NAMES if name != FILES), "Undoes", "Restores", "Checkpoint")
-"""The trailers it is about. Those that people and servers add to a message change nothing."""
 _LINE = regex(rf"^{FILES}: .*\n?", re.MULTILINE)
 
 
@@ -69,7 +67,7 @@ def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequenc
     # Ended by NUL, which no path holds: two lists of files never read the same.
     for path, (mode, sha) in sorted(files.items()):
         told.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
-    for name in _SAID:
+    for name in SAID:
         for value in trailers.get(name, ()):
             told.update(f"{name}: {value}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{told.hexdigest()}"

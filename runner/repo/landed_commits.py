@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.lazy_dataclass import dataclass
 from runner.repo.git import text
 from runner.repo.projects import is_unnamed, make_own_test
-from runner.repo.trailers import WAIVED, parse_checked, parse_message, parse_waived
+from runner.repo.trailers import WAIVED, parse_checked, parse_messages, parse_waived
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class LandedCommit:
     """Whether the task changed nothing, and only a record commit tells of its proof."""
     cut: bool = False
     """Whether it had more proofs than a record commit tells."""
+    squashed: bool = False
+    """Whether the commit joins several: only the digest of its files tells which are its own."""
 
 
 def find_landed_commits(
@@ -76,17 +78,16 @@ def _log(
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),
     )
-    # A look before the parsing: --grep also finds the words in the middle of a line, and without
-    # it all commits come.
-    begins = tuple(f"\n{name}:".encode() for name in names)
+    # A look before the parsing: without --grep all commits come.
+    begins = tuple(f"{name}: ".encode() for name in names)
     entries = [one for one in out.split(b"\0") if any(line in one for line in begins)]
     unnamed = (text(one.partition(b"\n")[0]) for one in entries if is_unnamed(one))
     is_own = make_own_test(git, prefix, unnamed)
     for entry in entries:
         commit, tree, parents, seconds, message = text(entry).split("\n", 4)
-        said = parse_message(message)
-        if is_own(commit, said.trailers):
-            yield (commit, tree, parents, seconds), said
+        for said in parse_messages(message):
+            if is_own(commit, said.trailers):
+                yield (commit, tree, parents, seconds), said
 
 
 def _tell(
@@ -128,6 +129,7 @@ def _make_landed_commit(
         spec_what=spec[0] if spec else "",
         spec_proof=spec[1] if len(spec) > 1 else "",
         trailers=said.trailers,
+        squashed=said.squashed,
     )
 
 

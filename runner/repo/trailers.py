@@ -10,12 +10,19 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
 from runner.model.grades import proof_kind
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from runner.model import Proof, Spec
 
+UNDOES = "Undoes"
+"""`Undoes: TASK-009`: the code of this task is gone with this commit."""
+RESTORES = "Restores"
+"""`Restores: TASK-005`: this commit brought back what was there when that task had landed."""
+CHECKPOINT = "Checkpoint"
+"""The commit whose bytes a restoring one has."""
 FILES = "Files"
 """The digest of the bytes that the other trailers are about (`repo/files_digest`)."""
 WAIVED = "Waived"
@@ -28,6 +35,10 @@ NAMES = (
 )
 """The trailers of this house, in the order they stand."""
 
+SAID = (*(name for name in NAMES if name != FILES), UNDOES, RESTORES, CHECKPOINT)
+"""The trailers that a digest of files covers. Others may be added to a message."""
+_ABOUT = frozenset(("Task", "Checked", WAIVED, UNDOES, RESTORES))
+"""Each message of the runner has one of these."""
 _SUBJECT_WIDTH = 72
 _VALUE_WIDTH = 2000
 _COMMIT = 12
@@ -54,6 +65,8 @@ class Message:
     subject: str
     body: str
     trailers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    squashed: bool = False
+    """Whether it is one of several messages that a squash joined into the commit's own."""
 
 
 def subject(task: str, title: str, task_type: str = "") -> str:
@@ -305,6 +318,62 @@ def parse_message(message: str) -> Message:
     trailers = _trailers(last.splitlines()) if last else None
     body = paragraphs[1:-1] if trailers is not None else paragraphs[1:]
     return Message(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
+
+
+# Indentation, quotes and bullets before the lines of a message inside another.
+_LEAD = regex(r"[ \t>*+-]*")
+
+
+def parse_messages(message: str) -> tuple[Message, ...]:
+    """Take a commit's message apart: itself, or those of the runner that a squash joined in it.
+
+    Of those the last attempts come first. GitHub puts bullets before subjects, `git merge
+    --squash` indents all lines, `git rebase` joins messages as they are.
+    """
+    whole = parse_message(message)
+    blocks = _find_blocks(message) if f"{FILES}: " in message else []
+    # The commit of a task has no body of its own.
+    joined = len(blocks) > 1 or FILES not in whole.trailers
+    if not blocks or not (joined or (whole.body and "Task" in whole.trailers)):
+        return (whole,)
+    # A body may hold lines like trailers, which the runner indents: those of its own are further
+    # to the left.
+    left = min(lead for lead, _ in blocks)
+    found = (_trailers(lines) or {} for lead, lines in blocks if lead == left)
+    parts = [Message(whole.subject, "", one, squashed=True) for one in found]
+    return tuple(sorted(parts, key=_attempt_of, reverse=True))
+
+
+def _attempt_of(message: Message) -> int:
+    return read_number(message.trailers.get("Attempt", ("",))[-1])
+
+
+def _find_blocks(message: str) -> list[tuple[int, list[str]]]:
+    """Return the lines of the runner's trailers wherever they are, each with its indentation.
+
+    A block begins with a trailer of the runner and ends with the digest of its files.
+    """
+    blocks: list[tuple[int, list[str]]] = []
+    at, lines = 0, list[str]()
+    for line in message.split("\n"):
+        lead = _LEAD.match(line).end()  # type: ignore[union-attr]  # it matches the empty text
+        trailer = line[lead:].rstrip()
+        match = _TRAILER.fullmatch(trailer)
+        name = match[1] if match else ""
+        is_ours = name == FILES or name in SAID
+        if not is_ours or lead != at or (name == "Task" and any(map(_is_task, lines))):
+            at, lines = lead, []
+        if is_ours:
+            lines.append(trailer)
+        if name == FILES:
+            if any(one.partition(":")[0] in _ABOUT for one in lines):
+                blocks.append((at, lines))
+            lines = []
+    return blocks
+
+
+def _is_task(line: str) -> bool:
+    return line.startswith("Task: ")
 
 
 def value_as_read(value: str) -> str:

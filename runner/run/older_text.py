@@ -20,7 +20,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.git import text
 from runner.repo.projects import is_unnamed, make_own_test
-from runner.repo.trailers import parse_message
+from runner.repo.trailers import UNDOES, parse_messages
 from runner.run.landing.record_commit import SUBJECT
 
 if TYPE_CHECKING:
@@ -179,14 +179,6 @@ def make_take_back_test(
 # --- taken back -----------------------------------------------------------------------
 
 
-UNDOES = "Undoes"
-"""`Undoes: TASK-009`: the code of this task is gone with this commit."""
-RESTORES = "Restores"
-"""`Restores: TASK-005`: this commit brought back what was there when that task had landed."""
-CHECKPOINT = "Checkpoint"
-"""The commit whose bytes a restoring one has."""
-
-
 def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, ...]]:
     """For each task the commits that took it back, as far as `head` reaches them."""
     out = repository.git.run(
@@ -199,16 +191,20 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
     is_own = make_own_test(repository.git, repository.prefix, unnamed)
     for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
-        said = parse_message(message).trailers
         # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
-        for line in said.get(UNDOES, ()) if is_own(commit, said) else ():
-            task = line.split(" ")[0]
-            found[task] = (*found.get(task, ()), commit)
+        for said in (one.trailers for one in parse_messages(message)):
+            for line in said.get(UNDOES, ()) if is_own(commit, said) else ():
+                task = line.split(" ")[0]
+                found[task] = (*found.get(task, ()), commit)
     return found
 
 
 def is_undone(
     repository: Repository, told: Mapping[str, tuple[str, ...]], task: str, commit: str
 ) -> bool:
-    """Whether a landing of a task was taken back later: by a commit that descends from it."""
-    return any(repository.is_ancestor(commit, later) for later in told.get(task, ()))
+    """Whether a landing of a task was taken back later: by a commit that descends from it.
+
+    What a squash joined is told apart by its bytes.
+    """
+    later = (one for one in told.get(task, ()) if one != commit)
+    return any(repository.is_ancestor(commit, one) for one in later)

@@ -18,9 +18,10 @@ from runner.run.landing import (
     drafts,
 )
 from runner.run.landing.lander import complete_landing
+from runner.run.landing.own_work import entries_of
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
-from runner.run.proof.unverified_bytes import prove_what_they_say
+from runner.run.proof.unverified_bytes import find_landed_changes, prove_what_they_say
 from runner.run.reconcile import Facts, Landed, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.writes.safe_io import in_the_way
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Task
     from runner.model.planned_task import PlannedTask
+    from runner.repo.landed_commits import LandedCommit
     from runner.repo.read import Repository
     from runner.run import rewritten, waivers
     from runner.run.journal_writer import JournalWriter
@@ -172,9 +174,10 @@ def gather_facts(
     if not wanted and not made_since:
         return replace(here, descends=fresh)
     gone = find_reverts(repository, head)
-    landed = dict(_landings(repository, head, wanted, gone)) if wanted else {}
+    by_id = {task.id: task for task in tasks}
+    landed = dict(_landings(repository, head, wanted, by_id, gone)) if wanted else {}
     if made_since:
-        landed |= _landings(repository, head, behind, gone, since=planned)
+        landed |= _landings(repository, head, behind, by_id, gone, since=planned)
     return replace(
         here,
         descends=False,
@@ -206,10 +209,11 @@ def _landed_elsewhere(
     """What other clones landed since: their commits prove it, as they do in a fresh clone."""
     if since == head or repository.head().beneath is not None:
         return {}
-    ids = {task.id for task in tasks}
-    if not any(one.task in ids for one in repository.log_trailers(head, since=since)):
+    planned = {task.id: task for task in tasks}
+    if not any(one.task in planned for one in repository.log_trailers(head, since=since)):
         return {}
-    landed = _landings(repository, head, ids, find_reverts(repository, head), since=since)
+    gone = find_reverts(repository, head)
+    landed = _landings(repository, head, set(planned), planned, gone, since=since)
     return {id_: one for id_, one in landed.items() if _is_news(one, state.task(id_))}
 
 
@@ -264,6 +268,7 @@ def _landings(
     repository: Repository,
     head: str,
     wanted: set[str],
+    planned: Mapping[str, PlannedTask],
     gone: Mapping[str, tuple[str, ...]],
     *,
     since: str | None = None,
@@ -285,6 +290,8 @@ def _landings(
             # could revert, or whose files could be asked.
             sha = "" if commit.checked else commit.commit
             is_about_it = not commit.checked or _can_say(repository, commit.commit)
+            if _is_left_out(repository, commit, planned[commit.task]):
+                continue
             proofs = tuple(evidence.proofs_told(commit.trailers.get("Proof", ())))
             unproven = evidence.parse_unproven(commit.trailers.get("Grade", ()))
             found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
@@ -296,6 +303,17 @@ def _landings(
 def _can_say(repository: Repository, commit: str) -> bool:
     """Whether a record of checks is as the runner wrote it: they have no bytes of their own."""
     return bool(prove_what_they_say(repository, (commit,)))
+
+
+def _is_left_out(repository: Repository, landed: LandedCommit, task: PlannedTask) -> bool:
+    """Return whether a squash tells of a landing that was taken back before it was made.
+
+    Its bytes are not there, and the plan does not say that the task is DONE.
+    """
+    if not landed.squashed or landed.checked or task.status is Status.DONE:
+        return False
+    entries = entries_of(repository, (landed.commit,)).get(landed.commit, ())
+    return not find_landed_changes(repository, entries, landed.trailers, task)
 
 
 def resumable(

@@ -2,15 +2,17 @@
 
 What a task's landing wrote is proven, and so is what a later landing made of it: their commits
 tell by `Spec:` that the runner proved them, and by `Files:` that it was these bytes, in every
-clone. A commit whose message says so of other bytes (amended, squashed, picked with a conflict,
-copied) proves nothing, nor does one of the first versions, which named no bytes, unless this
-clone's journal made it. Any other bytes are unverified until the task's proof has run on them.
+clone. A squash keeps what it joined (`squashed`). A commit whose message says so of other bytes
+(amended, picked with a conflict, copied) proves nothing. Nor does one of the first versions, which
+named no bytes, unless this clone's journal made it. Any other bytes are unverified until the
+task's proof has run on them.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from functools import cache
+from functools import cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.records import commits_made
@@ -19,14 +21,15 @@ from runner.model import Status
 from runner.plan.globs import is_glob
 from runner.repo.files_digest import is_about, says_files
 from runner.repo.git import text
+from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.projects import is_unnamed, make_own_test
-from runner.repo.trailers import parse_message
+from runner.repo.trailers import RESTORES, UNDOES, parse_messages
 from runner.run.landing.own_work import entries_of
-from runner.run.older_text import RESTORES, UNDOES
+from runner.run.proof.squashed import find_own_changes
 from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -74,6 +77,7 @@ class _Landing(NamedTuple):
     commit: str
     task: str
     trailers: Mapping[str, tuple[str, ...]]
+    squashed: bool
 
     @property
     def claims(self) -> bool:
@@ -87,6 +91,7 @@ class Bytes:
 
     repository: Repository
     head: str
+    tasks: Mapping[str, PlannedTask]
     made: Callable[[str], bool] = lambda _commit: False
     """Whether the journal of this clone made a commit."""
     _wrote: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -100,8 +105,7 @@ class Bytes:
         """Git is asked twice for all tasks together."""
         landings = _landings(self.repository, self.head)
         entries = entries_of(self.repository, [one.commit for one in landings])
-        for one in landings:
-            changed = entries.get(one.commit, ())
+        for one, changed in self._tell_apart(landings, entries):
             is_proven = one.claims and self._is_proof(one, changed)
             if one.claims and not is_proven:
                 self._claimed.add(one.commit)
@@ -110,6 +114,30 @@ class Bytes:
                 self._proven.setdefault(entry.path, []).append((one.commit, blob))
                 if one.task:
                     self._wrote.setdefault(one.task, {})[entry.path] = None
+
+    def _tell_apart(
+        self, landings: Iterable[_Landing], entries: Mapping[str, Sequence[TreeChange]]
+    ) -> Iterator[tuple[_Landing, Sequence[TreeChange]]]:
+        """Yield each landing with its changes.
+
+        Of a squash those first whose bytes are there; what they wrote, others of it wrote before.
+        """
+        for commit, group in groupby(landings, lambda one: one.commit):
+            changed, rest, known = entries.get(commit, ()), list[_Landing](), set[str]()
+            for one in group:
+                if not one.squashed:
+                    yield one, changed
+                    continue
+                task = self.tasks.get(one.task)
+                own = find_landed_changes(self.repository, changed, one.trailers, task)
+                known.update(entry.path for entry in own)
+                if own:
+                    yield one, own
+                elif task is not None:
+                    rest.append(one)
+            for one in rest:
+                mine = (entry for entry in changed if _may_write(self.tasks[one.task], entry.path))
+                yield one, [entry for entry in mine if entry.path not in known]
 
     def _is_proof(self, one: _Landing, changed: Sequence[TreeChange]) -> bool:
         """Whether what a landing says is about its own bytes, as far as anything here tells."""
@@ -150,6 +178,19 @@ class Bytes:
         return bool(self._proven.get(path)) and self._proven[path][0][1] != _GONE
 
 
+def find_landed_changes(
+    repository: Repository,
+    entries: Sequence[TreeChange],
+    trailers: Mapping[str, Sequence[str]],
+    task: PlannedTask | None,
+) -> tuple[TreeChange, ...]:
+    """Return what a message of a squash is about of its changes; none for a task that is gone."""
+    if task is None:
+        return ()
+    own = [one for one in entries if not _is_own_document(one.path)]
+    return find_own_changes(repository.prefix, own, trailers, partial(_may_write, task))
+
+
 def _may_write(task: PlannedTask, path: str) -> bool:
     return path in task.outputs or in_scope(path, task.outputs)
 
@@ -178,6 +219,7 @@ def find_unverified(
     `dirty` gives the paths of those it is asked about that differ in the work tree, by the blobs
     that the head has.
     """
+    tasks = tuple(tasks)
     done = [
         (task, known)
         for task in tasks
@@ -185,7 +227,8 @@ def find_unverified(
     ]
     if not done or not head:
         return {}
-    landed = Bytes(repository, head, _make_own_commit_test(repository))
+    planned = {task.id: task for task in tasks}
+    landed = Bytes(repository, head, planned, _make_own_commit_test(repository))
     owned = {task.id: landed.paths(task, known) for task, known in done}
     wanted = sorted({path for paths in owned.values() for path in paths})
     blobs = _blobs(repository, head, wanted)
@@ -213,11 +256,20 @@ def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> froze
     entries = entries_of(repository, commits)
     found = set()
     for commit in commits:
-        said = parse_message(repository.message(commit)).trailers
         own = entries.get(commit, ())
-        if is_about(repository.prefix, own, said) or (not says_files(said) and made(commit)):
-            found.add(commit)
+        for one in parse_messages(repository.message(commit)):
+            said = one.trailers
+            if one.squashed:
+                is_true = bool(find_own_changes(repository.prefix, own, said, _is_own_document))
+            else:
+                is_true = is_about(repository.prefix, own, said)
+            if is_true or (not says_files(said) and made(commit)):
+                found.add(commit)
     return frozenset(found)
+
+
+def _is_own_document(path: str) -> bool:
+    return path in (*PLANS, OWNERSHIP_MAP) or path.startswith("artifacts/build/")
 
 
 def _make_own_commit_test(repository: Repository) -> Callable[[str], bool]:
@@ -300,8 +352,9 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
     is_own = make_own_test(repository.git, repository.prefix, unnamed)
     for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
-        said = parse_message(message).trailers if commit else {}
-        task = said.get("Task", ("",))[-1]
-        if (task or UNDOES in said or RESTORES in said) and is_own(commit, said):
-            found.append(_Landing(commit, task, said))
+        for one in parse_messages(message) if commit else ():
+            said = one.trailers
+            task = said.get("Task", ("",))[-1]
+            if (task or UNDOES in said or RESTORES in said) and is_own(commit, said):
+                found.append(_Landing(commit, task, said, one.squashed))
     return found
