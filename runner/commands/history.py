@@ -5,7 +5,9 @@ Replay and undo go back by a new commit, and replay proves what landed again.
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,7 +131,8 @@ class _Progress:
 
 _UNDO = """\
 examples:
-  runner undo TASK-009                      a commit that reverts it; the task is PENDING
+  runner undo TASK-009                      asks, then reverts it by a commit; the task is PENDING
+  runner undo TASK-009 --yes                without the question, as a script needs it
   runner undo TASK-009 --reason "too slow"  and why, for the plan and the commit
   runner undo TASK-009 -n                   what would change, and do nothing
 """
@@ -140,13 +143,32 @@ def undo_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the task: TASK-009, or 9")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
     parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be done")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--force", action="store_true", help="though other files import its own")
     parser.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Undo it. Raises RunnerError: exit 6, with the list, where somebody built on it."""
     project = Project.open(Path.cwd(), environ)
-    done = transaction.undo(project, transaction.UndoRequest(given.id, given.reason, given.dry_run))
+    request = transaction.UndoRequest(given.id, given.reason, given.dry_run, given.force)
+    if not given.yes or given.dry_run:
+        seen = transaction.undo(project, replace(request, dry_run=True))
+        if given.dry_run:
+            say(seen, change_text.undo_lines, change_text.undo_document, as_json=given.json)
+            return ExitCode.OK
+        transaction.require_no_importers(seen, force=given.force)
+        if not given.json:
+            print("\n".join(change_text.undo_preview(seen)))
+        words = [seen.back.tasks[0], *(["--force"] if given.force else []), "--yes"]
+        if given.reason:
+            words[1:1] = ["--reason", given.reason]
+        if not confirm(
+            "undo it?", environ, yes=False, again=shlex.join(["runner", "undo", *words])
+        ):
+            print("nothing was done", file=sys.stderr if given.json else sys.stdout)
+            return ExitCode.PERSON
+    done = transaction.undo(project, request)
     say(done, change_text.undo_lines, change_text.undo_document, as_json=given.json)
     return ExitCode.OK
 

@@ -15,7 +15,7 @@ EVERY = int(os.environ.get("HISTORY_CRASH_EVERY", "19"))
 """The suite takes one effect in so many; 1 takes all."""
 _MEMORY = Path("/dev/shm")
 COMMANDS = {
-    "undo": ("undo", "TASK-003"),
+    "undo": ("undo", "TASK-003", "--yes"),
     "replay": ("replay", "TASK-001", "--yes"),
     "change": ("change", "TASK-002", "in UTC", "--yes"),
 }

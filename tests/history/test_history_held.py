@@ -61,14 +61,14 @@ def test_a_rejected_change_says_so_and_what_is_approved_is_not_asked_for_again(h
 
 
 def test_an_undo_of_what_it_breaks_lets_it_go(halted):
-    said = halted.runner("undo", "TASK-002")
+    said = halted.runner("undo", "TASK-002", "--yes")
     assert said.code == 0, said.said
     assert [*halted.statuses.values()] == ["DONE", "PENDING", "DONE", "PENDING"]
     assert halted.status_line("TASK-004").endswith("rested on TASK-002, which was undone")
 
 
 def test_an_undo_of_what_all_of_them_need_leaves_none_of_them_done(halted):
-    said = halted.runner("undo", "TASK-001")
+    said = halted.runner("undo", "TASK-001", "--yes")
     assert said.code == 0, said.said
     assert [*halted.statuses.values()] == ["PENDING", "STALE", "STALE", "PENDING"]
     assert "TASK-001 was undone; this depends on TASK-001" in halted.status_line("TASK-003")

@@ -46,8 +46,8 @@ def test_without_the_flag_it_is_built_anew(timed):
 
 def test_a_task_that_was_undone_lands_again(timed):
     there = tree(timed)
-    timed.runner("undo", "TASK-003")
-    timed.runner("undo", "TASK-002")
+    timed.runner("undo", "TASK-003", "--yes")
+    timed.runner("undo", "TASK-002", "--yes")
     assert timed.run("--reuse").code == 0
     assert tree(timed) == there
 

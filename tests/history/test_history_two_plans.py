@@ -62,11 +62,11 @@ def test_a_plan_whose_folder_was_moved_is_proven_where_it_is_now(workplace, file
 def test_what_one_plan_takes_back_stays_taken_back_in_it_alone(two):
     first, second = two
     assert second.run().code == 0
-    assert second.runner("undo", "TASK-002").code == 0
+    assert second.runner("undo", "TASK-002", "--yes").code == 0
     assert first.run().code == 0
     assert first.statuses == dict.fromkeys(BOTH, "DONE")
     assert first.has("y.txt")
-    told = first.runner("undo", "TASK-002")
+    told = first.runner("undo", "TASK-002", "--yes")
     assert told.code == 0, told.said
     assert not first.has("y.txt")
 

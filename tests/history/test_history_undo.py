@@ -8,7 +8,7 @@ from workplace import a_task
 
 def test_its_files_are_as_before_and_the_task_is_pending(shop):
     before = shop.head
-    said = shop.runner("undo", "TASK-003", "--reason", "too slow")
+    said = shop.runner("undo", "TASK-003", "--reason", "too slow", "--yes")
     assert said.code == 0, said.said
     assert not shop.has("c.txt")
     assert shop.dirt == []
@@ -22,7 +22,7 @@ def test_its_files_are_as_before_and_the_task_is_pending(shop):
 
 def test_it_is_built_again_by_the_next_run(shop):
     there = tree(shop)
-    shop.runner("undo", "3")
+    shop.runner("undo", "3", "--yes")
     assert shop.run().code == 0
     assert tree(shop) == there
     assert shop.landings[-2:] == ["TASK-003", "TASK-003"]
@@ -30,7 +30,7 @@ def test_it_is_built_again_by_the_next_run(shop):
 
 def test_lines_that_later_tasks_build_on_refuse_it_with_the_list(shop):
     before = shop.everything()
-    said = shop.runner("undo", "TASK-001")
+    said = shop.runner("undo", "TASK-001", "--yes")
     assert said.code == 6
     assert "later commits build on lines of TASK-001; nothing was done" in said.err
     assert (
@@ -48,13 +48,13 @@ def test_what_was_undone_before_is_in_nobodys_way(workplace):
         a_task("TASK-003", needs=["TASK-002"], blocks={"a.txt": "123\n"}),
     )
     workplace.run()
-    assert workplace.runner("undo", "TASK-003").code == 0
-    said = workplace.runner("undo", "TASK-001")
+    assert workplace.runner("undo", "TASK-003", "--yes").code == 0
+    said = workplace.runner("undo", "TASK-001", "--yes")
     assert said.code == 6
     assert [line[:16] for line in said.err.splitlines() if "a.txt" in line] == ["  a.txt: TASK-00"]
     assert "hint: runner undo TASK-002 first" in said.err
-    assert workplace.runner("undo", "TASK-002").code == 0
-    assert workplace.runner("undo", "TASK-001").code == 0
+    assert workplace.runner("undo", "TASK-002", "--yes").code == 0
+    assert workplace.runner("undo", "TASK-001", "--yes").code == 0
 
 
 def test_later_work_in_other_places_of_the_file_stays(workplace):
@@ -66,14 +66,14 @@ def test_later_work_in_other_places_of_the_file_stays(workplace):
         a_task("TASK-003", needs=["TASK-002"], blocks={"a.txt": both}),
     )
     workplace.run()
-    said = workplace.runner("undo", "TASK-002")
+    said = workplace.runner("undo", "TASK-002", "--yes")
     assert said.code == 0, said.said
     assert workplace.read("a.txt") == ONE.replace("six", "SIX")
 
 
 def test_done_tasks_that_depend_on_it_become_stale(shop):
-    shop.runner("undo", "TASK-003")
-    said = shop.runner("undo", "TASK-002")
+    shop.runner("undo", "TASK-003", "--yes")
+    said = shop.runner("undo", "TASK-002", "--yes")
     assert said.code == 0, said.said
     assert shop.statuses == {"TASK-001": "DONE", "TASK-002": "PENDING", "TASK-003": "PENDING"}
 
@@ -84,7 +84,7 @@ def test_who_depends_on_what_was_undone_is_told_why(workplace):
         a_task("TASK-002", needs=["TASK-001"], blocks={"b.txt": "b\n"}),
     )
     workplace.run()
-    said = workplace.runner("undo", "TASK-001", "--json").document
+    said = workplace.runner("undo", "TASK-001", "--json", "--yes").document
     note = "TASK-001 was undone; this depends on TASK-001"
     assert said["stale"] == [{"id": "TASK-002", "note": note, "via": "TASK-001"}]
     assert workplace.statuses["TASK-002"] == "STALE"
@@ -99,7 +99,7 @@ def chain(workplace):
     workplace.write({"made/rules.py": RULES})
     workplace.plan(*tasks())
     assert workplace.run("--no-sandbox").code == 0
-    assert workplace.runner("undo", "TASK-001").code == 0
+    assert workplace.runner("undo", "TASK-001", "--yes", "--force").code == 0
     assert list(workplace.statuses.values()) == ["PENDING", "STALE", "STALE"]
     return workplace
 
@@ -124,7 +124,7 @@ def test_who_rests_on_it_waits_for_a_person_where_it_offers_something_else(chain
 
 def test_unsaved_work_in_the_way_is_listed_and_kept(shop):
     shop.write({"c.txt": "mine\n"})
-    said = shop.runner("undo", "TASK-003")
+    said = shop.runner("undo", "TASK-003", "--yes")
     assert said.code == 6
     assert "your own unsaved changes are in the way; nothing was done" in said.err
     assert "  c.txt" in said.err
@@ -135,14 +135,14 @@ def test_unsaved_work_in_the_way_is_listed_and_kept(shop):
 def test_unsaved_work_elsewhere_and_what_is_staged_stay(shop):
     shop.write({"a.txt": "mine\n", "new.txt": "staged\n"})
     shop.git("add", "new.txt")
-    assert shop.runner("undo", "TASK-003").code == 0
+    assert shop.runner("undo", "TASK-003", "--yes").code == 0
     assert shop.read("a.txt") == "mine\n"
     assert shop.dirt == [" M a.txt", "A  new.txt"]
 
 
 def test_a_dry_run_changes_nothing(shop):
     before = shop.git("rev-parse", "HEAD"), shop.read("TASK-GRAPH.md"), len(shop.events)
-    said = shop.runner("undo", "TASK-003", "-n")
+    said = shop.runner("undo", "TASK-003", "-n", "--yes")
     assert (said.code, said.out.splitlines()[0]) == (0, "delete c.txt")
     assert before == (shop.head, shop.read("TASK-GRAPH.md"), len(shop.events))
 
@@ -150,20 +150,20 @@ def test_a_dry_run_changes_nothing(shop):
 @pytest.mark.parametrize("id_", ["TASK-004", "TASK-099"])
 def test_what_never_landed_cannot_be_undone(shop, id_):
     shop.plan(shop.read("TASK-GRAPH.md").split("\n", 2)[2], a_task("TASK-004", outputs=["d.txt"]))
-    said = shop.runner("undo", id_)
+    said = shop.runner("undo", id_, "--yes")
     assert said.code == 2
     assert ("has no commit in this branch to undo" in said.err) == (id_ == "TASK-004")
 
 
 def test_the_hint_for_what_is_undone_already_says_how_it_is(shop):
-    assert shop.runner("undo", "TASK-003").code == 0
-    said = shop.runner("undo", "TASK-003")
+    assert shop.runner("undo", "TASK-003", "--yes").code == 0
+    said = shop.runner("undo", "TASK-003", "--yes")
     assert said.code == 2
     assert said.err.endswith("hint: runner show TASK-003; it is PENDING\n")
 
 
 def test_a_clone_knows_that_it_was_undone(shop, tmp_path):
-    shop.runner("undo", "TASK-003")
+    shop.runner("undo", "TASK-003", "--yes")
     shop.git("revert", "--no-edit", "HEAD")  # even without the record of the statuses
     clone = cloned(shop, tmp_path / "clone")
     assert "Status: DONE" in clone.status_line("TASK-003")
@@ -174,8 +174,8 @@ def test_a_clone_knows_that_it_was_undone(shop, tmp_path):
 
 
 def test_undone_twice_there_is_nothing_left_to_undo(shop):
-    shop.runner("undo", "TASK-003")
-    assert shop.runner("undo", "TASK-003").code == 2
+    shop.runner("undo", "TASK-003", "--yes")
+    assert shop.runner("undo", "TASK-003", "--yes").code == 2
 
 
 def test_a_task_that_landed_twice_is_undone_whole(shop):
@@ -187,7 +187,7 @@ def test_a_task_that_landed_twice_is_undone_whole(shop):
     shop.commit()
     assert shop.run().code == 0
     assert shop.read("c.txt") == "c, better\n"
-    assert shop.runner("undo", "TASK-003").code == 0
+    assert shop.runner("undo", "TASK-003", "--yes").code == 0
     assert not shop.has("c.txt")
 
 
@@ -197,6 +197,38 @@ def test_the_blame_of_lines_that_came_back_is_honest(workplace):
         a_task("TASK-002", needs=["TASK-001"], blocks={"a.txt": ONE.replace("three", "3")}),
     )
     workplace.run()
-    workplace.runner("undo", "TASK-002")
+    workplace.runner("undo", "TASK-002", "--yes")
     assert "taken back: TASK-002 · " in workplace.runner("blame", "a.txt:3").out
     assert "TASK-001 attempt 1" in workplace.runner("blame", "a.txt:2").out
+
+
+def test_a_person_is_asked_first(shop):
+    before = shop.head
+    said = shop.runner("undo", "TASK-003", "--reason", "too slow")
+    assert (said.code, shop.head) == (3, before)
+    assert said.out == "delete c.txt\n"
+    assert "hint: runner undo TASK-003 --reason 'too slow' --yes" in said.err
+    assert shop.runner("undo", "TASK-003", "--reason", "too slow", "--yes").code == 0
+
+
+def test_files_that_others_import_are_removed_by_force_alone(workplace):
+    workplace.plan(
+        a_task("TASK-001", blocks={"a.py": "def a():\n    return 1\n"}, tests=["true a.py"]),
+        a_task("TASK-002", blocks={"b.py": "import a\n"}, tests=["true b.py"]),
+    )
+    workplace.run()
+    before = workplace.head
+    for more in ((), ("--yes",)):
+        said = workplace.runner("undo", "TASK-001", *more)
+        assert (said.code, workplace.head) == (6, before)
+        assert "files that stay import what it would remove" in said.err
+        assert "b.py imports a.py" in said.err
+        assert (
+            "hint: undo the tasks of these files first, or: runner undo TASK-001 --force"
+            in said.err
+        )
+    seen = workplace.runner("undo", "TASK-001", "-n", "--json").document
+    assert seen["importers"] == [{"path": "b.py", "imports": "a.py"}]
+    said = workplace.runner("undo", "TASK-001", "--force", "--yes")
+    assert said.code == 0, said.said
+    assert not workplace.has("a.py")

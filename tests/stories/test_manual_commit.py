@@ -295,7 +295,7 @@ def test_uncommitted_work_is_seen_by(built, words):
 
 
 def test_undo_takes_back_what_is_in_no_commit(built):
-    said = built.runner("undo", "TASK-003")
+    said = built.runner("undo", "TASK-003", "--yes")
     assert said.code == 0, said.said
     assert not built.has("deep/c.txt")
     assert built.subjects == ["plan"]
@@ -305,8 +305,8 @@ def test_undo_takes_back_what_is_in_no_commit(built):
 
 
 def test_undo_of_the_later_of_two_leaves_the_first_ones_bytes_to_commit(built):
-    built.runner("undo", "TASK-003")
-    assert built.runner("undo", "TASK-002").code == 0
+    built.runner("undo", "TASK-003", "--yes")
+    assert built.runner("undo", "TASK-002", "--yes").code == 0
     built.runner("commit-by-task")
     assert built.landings == ["TASK-001"]
     assert built.git("show", "HEAD:a.txt") + "\n" == ONE

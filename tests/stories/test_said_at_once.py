@@ -55,8 +55,8 @@ def test_approve_sees_what_status_sees(built):
     "words",
     [
         ("change", "TASK-001", "more", "--yes"),
-        ("undo", "TASK-002"),
-        ("undo", "TASK-001"),
+        ("undo", "TASK-002", "--yes"),
+        ("undo", "TASK-001", "--yes"),
     ],
 )
 def test_change_and_undo_stand_in_the_plan_at_once(built, words):

@@ -265,7 +265,7 @@ def test_a_colleagues_landing_that_was_taken_back_does_not_count(built, tmp_path
     clone = a_colleague(built, tmp_path, alone)
     add_two(clone)
     assert clone.run().code == 0
-    assert clone.runner("undo", "TASK-002", "--reason", "no").code == 0
+    assert clone.runner("undo", "TASK-002", "--reason", "no", "--yes").code == 0
     pull(built, clone)
     assert statuses(built)[1]["status"] != "DONE"
 

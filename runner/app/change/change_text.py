@@ -84,14 +84,20 @@ def change_document(told: RecordedChange) -> str:
 # --- undo ---------------------------------------------------------------------------------
 
 
-def undo_lines(done: Undone) -> Iterator[str]:
-    """What was taken back, or would be, and what that makes of other tasks."""
-    back, count = done.back, plural(len(done.back.changes), "file")
+def undo_preview(done: Undone) -> Iterator[str]:
+    """Yield what an undo changes, and what that makes of other tasks."""
+    back = done.back
     yield from (f"{change.action} {display(change.path)}" for change in back.changes)
     for held in back.tasks[1:]:
         yield f"PENDING {display(held)} — its held change is let go; the draft of it stays"
     yield from (f"STALE {display(one.task)} — {display(one.reason)}" for one in back.stale)
-    name = display(back.tasks[0])
+    yield from (f"{display(one)} imports {display(path)}" for one, path in done.importers)
+
+
+def undo_lines(done: Undone) -> Iterator[str]:
+    """Yield the same, and whether it was done."""
+    yield from undo_preview(done)
+    name, count = display(done.back.tasks[0]), plural(len(done.back.changes), "file")
     if done.commit:
         yield f"{name} undone as {short(done.commit)} ({count}); it is PENDING"
     else:
@@ -108,6 +114,7 @@ def undo_document(done: Undone) -> str:
         done=bool(done.commit),
         files=[{"path": one.path, "action": str(one.action)} for one in back.changes],
         stale=[{"id": one.task, "note": one.reason, "via": one.via} for one in back.stale],
+        importers=[{"path": one, "imports": path} for one, path in done.importers],
     )
 
 

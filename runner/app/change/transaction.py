@@ -18,10 +18,11 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.history import change as history
 from runner.history.replay import plan_replay
-from runner.history.revert import require_free, take_back
+from runner.history.revert import format_list, require_free, take_back
+from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Status, digest_of
+from runner.model import Action, Status, digest_of
 from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
 from runner.run import recovery
@@ -33,6 +34,7 @@ from runner.run.selection import find_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from runner.app.change import impact_question
     from runner.history import revert as history_undo
     from runner.history.change import Change
     from runner.history.replay import Replay
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 else:
     history_undo = lazy_module("runner.history.revert")
+    impact_question = lazy_module("runner.app.change.impact_question")
 
 
 @dataclass
@@ -206,6 +209,8 @@ class UndoRequest:
     """As a person names it: `TASK-009`, `9`."""
     reason: str = ""
     dry_run: bool = False
+    force: bool = False
+    """Whether it may remove files that other files import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +220,8 @@ class Undone:
     back: Back
     commit: str = ""
     """The commit that reverts it; empty where it was only looked at."""
+    importers: tuple[tuple[str, str], ...] = ()
+    """Files that stay, each with a removed file that it imports."""
 
 
 def undo(project: Project, request: UndoRequest) -> Undone:
@@ -229,7 +236,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
             tasks, state = project.plan(project.plan_bytes).tasks, View.of(project).state
             back = history_undo.plan_undo(repository, tasks, state, id_, reason)
             require_free(repository, back)
-            return Undone(back)
+            return Undone(back, importers=_find_importers(project, repository, back))
     with open_transaction(project) as transaction:
         session = transaction.session
         # Planned under the lock: what a crash left is put right by now, and no run goes on.
@@ -237,11 +244,41 @@ def undo(project: Project, request: UndoRequest) -> Undone:
             session.repository, transaction.plan.tasks, transaction.state, id_, reason
         )
         require_free(session.repository, back)
+        importers = _find_importers(project, session.repository, back)
+        require_no_importers(Undone(back, importers=importers), force=request.force)
         transaction.begin(f"undo {id_}")
         commit = take_back(session.lander, back)
         transaction.told.update(back.tasks, (one.task for one in back.stale))
         transaction.finish()
-    return Undone(back, commit)
+    return Undone(back, commit, importers)
+
+
+def _find_importers(
+    project: Project, repository: Repository, back: Back
+) -> tuple[tuple[str, str], ...]:
+    """Return the files that stay and import a file that is removed, each with that file."""
+    removed = {change.path for change in back.changes if change.action is Action.DELETE}
+    if not removed:
+        return ()
+    references = impact_question.knowledge_for(project, repository, View.of(project)).references
+    return tuple(
+        (one.path, path)
+        for path in sorted(removed)
+        for one in find_reaching(references, path, 1)
+        if one.by is not None and not one.named and one.path not in removed
+    )
+
+
+def require_no_importers(seen: Undone, *, force: bool) -> None:
+    """Raise RunnerError, exit 6, where files that stay import what an undo removes."""
+    id_ = seen.back.tasks[0]
+    if seen.importers and not force:
+        raise RunnerError(
+            f"{id_} was not undone: files that stay import what it would remove",
+            detail=format_list(f"{one} imports {path}" for one, path in seen.importers),
+            hint=f"undo the tasks of these files first, or: runner undo {id_} --force",
+            code=ExitCode.CONFLICT,
+        )
 
 
 def _find_task(project: Project, typed: str) -> str:
