@@ -23,14 +23,17 @@ if TYPE_CHECKING:
     from runner.gates import lenient_scripts
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
+    from runner.gates.coverage import measurements
     from runner.model import Proof, Task
 else:
+    measurements = lazy_module("runner.gates.coverage.measurements")
     lenient_scripts = lazy_module("runner.gates.lenient_scripts")
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
 """Why a test file cannot be collected, whenever that is tried."""
 _SHOWN = 3
+_NOT_COUNTED = "a test fails while its lines are counted"
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -111,7 +114,7 @@ def _make_proved(first: CheckRun, bench: GateContext) -> Proved:
         return _report_repeat(first)
     if first.passed:
         return Proved(_with_notes(first), first.notes())
-    if _may_be_chance(first) and not bench.cancelled.is_set():
+    if (_may_be_chance(first) or _was_slowed(first, bench)) and not bench.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         # As it stands: a limit of time may not hold while lines are counted.
         again = try_check(once_more, bench)
@@ -129,10 +132,13 @@ def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved
     if fitted.line == first.check.command and not fitted.variables:
         bench.ran[first.check.id] = plain
         return _flaky(first, plain)
-    counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), bench, fitted)
+    counted = first
+    if not _was_slowed(first, bench):
+        counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), bench, fitted)
     bench.ran[first.check.id] = counted if counted.passed else plain
     if counted.passed:
         return _flaky(first, counted)
+    measurements.add_gap(bench.place, first.check.id, _NOT_COUNTED)
     names = [test.id for test in counted.failing]
     shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
     note = f"fails while its lines are counted, and passes as it stands: {shown or first.check.id}"
@@ -141,6 +147,12 @@ def _count_again(first: CheckRun, plain: CheckRun, bench: GateContext) -> Proved
     finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
     proof = replace(plain.proof, id=first.proof.id, verdict=Verdict.FLAKY, note=note)
     return Proved(proof, (finding, *plain.notes()))
+
+
+def _was_slowed(trial: CheckRun, bench: GateContext) -> bool:
+    """Whether its time was over while `sys.settrace` traced it, which takes several times that."""
+    late = trial.ran.ended in (Ended.IDLE, Ended.HARD)
+    return late and measurements.is_traced_slowly(bench.place, trial.check.id)
 
 
 def _may_be_chance(trial: CheckRun) -> bool:

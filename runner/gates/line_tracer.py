@@ -3,7 +3,8 @@
 All of coverage.py takes 150 ms of a processor to load and to start, its tracer 2, and a proof
 starts an interpreter for each test program and for what that starts. What is traced is chosen as
 `startup_lines` has coverage.py choose it, which takes over where a program measures itself, and
-measures where the tracer is another than the one that is known here.
+measures where the tracer is another than the one that is known here. An interpreter for which no
+coverage.py is installed is traced by `python_tracer`.
 
 It is copied beside `sitecustomize_hook` and never imported here; the same holds for it.
 """
@@ -24,7 +25,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, ModuleType
+    from types import CodeType, FrameType, ModuleType
     from typing import Any
 
 _TRACER = "coverage.tracer"
@@ -58,19 +59,31 @@ def begin(
     if {name for name in dir(tracer.CTracer) if not name.startswith("_")} != _KNOWN:
         return False
     version = str(_load("_runner_version", os.path.join(folder, "version.py")).__version__)
-    tracing = Tracing(tracer)
+    handover.tracing = _start(tracer, note, coverage=version)
+    return True
+
+
+def begin_without_coverage(tracer: ModuleType, note: Callable[..., None]) -> None:
+    """Trace from now on with `python_tracer`."""
+    _start(tracer, note, tracer=tracer.CTracer.name)
+
+
+def _start(module: ModuleType, note: Callable[..., None], **used: str) -> Tracing:
+    tracing = Tracing(module)
+    note(**used)  # now, too: what is killed does not come to its end
 
     def end() -> None:
         if not tracing.ended:
             pytest = getattr(sys.modules.get("pytest"), "__version__", "")
-            note(coverage=version, pytest=str(pytest))
+            note(pytest=str(pytest), **used)
+            if why := tracing.explain_gap():
+                note(missing="coverage", why=why)
             tracing.end()
 
     tracing.start()
-    handover.tracing = tracing
     atexit.register(end)
     save_before_the_end(tracing, end)
-    return True
+    return tracing
 
 
 def _load_tracer(folder: str) -> ModuleType | None:
@@ -111,6 +124,9 @@ class Tracing:
         self._size = self._written = 0
         self._lock = threading.Lock()
         self._tracers: list[Any] = []
+        self._stopped = ""
+        """Why lines are no longer noted."""
+        self._is_other = os.environ["RUNNER_COVER_PYTHON"] != "%d.%d" % sys.version_info[:2]
         self.ended = self.saving = False
         self.asked_to_end = 0
         """A signal that came while lines were being written."""
@@ -118,7 +134,22 @@ class Tracing:
     def start(self) -> None:
         """Trace this thread and those that it starts."""
         self._start_tracer()
-        threading.settrace(self._trace_thread)
+        if getattr(self._tracer.CTracer, "is_per_thread", True):
+            threading.settrace(self._trace_thread)
+
+    def stop(self, why: str) -> None:
+        """Trace no more, in any thread."""
+        self._stopped = why
+        threading.settrace(None)
+        for tracer in tuple(self._tracers):
+            tracer.stop()
+
+    def explain_gap(self) -> str:
+        """Why lines may have run that were not noted; empty where none did."""
+        if self._stopped:
+            return self._stopped
+        cut = getattr(self._tracers[0], "is_cut", False)
+        return "the program replaced the trace function, or came to its deepest call" if cut else ""
 
     def make_way(self) -> None:
         """Leave this thread and new ones to another tracer; threads that run are traced on."""
@@ -136,6 +167,8 @@ class Tracing:
         tracer.should_start_context, tracer.switch_context = name_test, self._begin_test
         tracer.file_tracers, tracer.concur_id_func = {}, None
         tracer.warn = tracer.check_include = tracer.disable_plugin = _say_nothing
+        if hasattr(tracer, "is_per_thread"):
+            tracer.stop_for_all = self.stop
         started = tracer.start()
         self._tracers.append(tracer)
         return started
@@ -163,7 +196,13 @@ class Tracing:
             if file.startswith(self._root) and not self._is_apart(file):
                 said.canonical_filename = said.source_filename = file
                 said.trace = True
+                self._note_code(file, frame.f_code)
         return said
+
+    def _note_code(self, file: str, code: CodeType) -> None:
+        """Which lines of a file have byte code: another Python than the runner's may differ."""
+        if self._is_other and code.co_name == "<module>":
+            self._lines.append(json.dumps(["", file, "", _bits_of(_code_lines(code))]) + "\n")
 
     def _is_apart(self, file: str) -> bool:
         """Whether it is left out: for what is in its path, `*/site-packages/`, or begins it."""
@@ -233,6 +272,17 @@ class Tracing:
 
 def _say_nothing(*_: Any, **__: Any) -> None:
     """Nobody is told: what goes wrong in tracing is not the program's trouble."""
+
+
+def _code_lines(code: CodeType) -> set[int]:
+    """The lines of a module, its functions and classes that have byte code."""
+    from dis import findlinestarts  # 1 ms: only where another Python runs
+
+    found = {line for _, line in findlinestarts(code) if line}
+    for inner in code.co_consts:
+        if hasattr(inner, "co_code"):
+            found |= _code_lines(inner)
+    return found
 
 
 def _bits_of(lines: set[int]) -> str:

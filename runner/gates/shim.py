@@ -38,6 +38,7 @@ _FILES = {
     "sitecustomize_hook.py": "sitecustomize.py",
     "startup_lines.py": "_runner_lines.py",
     "line_tracer.py": "_runner_tracer.py",
+    "python_tracer.py": "_runner_python_tracer.py",
     "report_hook.py": "_runner_report.py",
     "lost_hook.py": "_runner_lost.py",
 }

@@ -22,6 +22,8 @@ LINES = "_runner_lines"
 """Another module in this folder, which is loaded where all of coverage.py measures lines."""
 TRACER = "_runner_tracer"
 """The one that measures them with its tracer alone."""
+PLAIN_TRACER = "_runner_python_tracer"
+"""The tracer for interpreters without coverage.py."""
 REPORT = "_runner_report"
 """The one that is loaded where a test tool is imported."""
 _TOOLS = {
@@ -201,7 +203,7 @@ def measure() -> None:
 
 
 def measure_now() -> None:
-    """Begin, with whichever coverage.py there is."""
+    """Begin, with whichever coverage.py there is, else with the tracer of ours."""
     environ = os.environ
     said = {"python": "%d.%d.%d" % sys.version_info[:3]}
     if sys.prefix != sys.base_prefix:
@@ -223,7 +225,7 @@ def measure_now() -> None:
                 return
         coverage = sys.modules.get("coverage") or load_coverage(folder)
         if coverage is None:
-            note(missing="coverage", **said)
+            tracer.begin_without_coverage(_load_own(PLAIN_TRACER), tell)
         else:
             measure_whole(coverage)
     except BaseException as error:

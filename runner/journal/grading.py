@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from runner.model.planned_task import PlannedTask
 
 
-_PROVEN = {by: Graded(Grade.PROVEN, by) for by in ProvenBy}
-
-
 def grade_alone(
     known: TaskState, outputs: tuple[str, ...] = (), *, waived: str = "", unverified: str = ""
 ) -> Graded:
@@ -27,7 +24,7 @@ def grade_alone(
     """
     by = known.proven
     if known.verified and not unverified and by is not None and by is not ProvenBy.STATIC:
-        return _PROVEN[by]
+        return Graded(Grade.PROVEN, by, gaps=known.gaps)
     if not unverified and not known.verified:
         unverified = known.unproven or BY_HAND
     if waived:

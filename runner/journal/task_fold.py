@@ -10,7 +10,7 @@ from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
 from runner.model import Ending, Reason, Status, Usage
 from runner.model.columns import new_tuple
-from runner.model.grades import strongest
+from runner.model.grades import find_gaps, strongest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,6 +178,7 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
             waived=task.waived,
             proofs=task.proofs,
             proven=task.proven,
+            gaps=task.gaps,
             unproven=event.unproven or task.unproven,
         )
     adopted = _over(task, record, event, _Rests("", None, (), task.durations))
@@ -241,7 +242,8 @@ def _over(
             *_REST,
         ),
     )
-    return over._replace(unproven=event.unproven) if event.unproven else over
+    gaps = find_gaps(event.proofs)
+    return over._replace(unproven=event.unproven, gaps=gaps) if event.unproven or gaps else over
 
 
 def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:

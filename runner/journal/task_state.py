@@ -188,6 +188,8 @@ class TaskState(NamedTuple):
     unproven: str = ""
     """Why nothing proves it, as far as that was said when it became DONE."""
     waived: Waived | None = None
+    gaps: tuple[str, ...] = ()
+    """What of its proof could not be measured."""
 
     def as_published(self, status: Status) -> TaskState:
         """The same once this status was written into the plan: told of every task at once."""

@@ -33,6 +33,8 @@ BY_HAND = "a person's word"
 
 DOCUMENTS = "only documents"
 """Why a task is unproven whose files nothing could run."""
+LINES_UNKNOWN = "lines not measured"
+"""What a proof lacks where no tool could tell which lines its tests ran."""
 
 _BY = tuple(ProvenBy)
 _NOTES = (f"{Grade.UNPROVEN}:", f"{Grade.WAIVED}:")
@@ -46,6 +48,8 @@ class Graded(NamedTuple):
     by: ProvenBy | None = None
     """By what it is proven; of an unproven task what there is all the same (`static`)."""
     why: str = ""
+    gaps: tuple[str, ...] = ()
+    """What could not be measured of a task that is proven all the same."""
 
     @property
     def is_proven(self) -> bool:
@@ -54,15 +58,24 @@ class Graded(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`proven by tests`, `unproven: nothing proves it`, `waived: reason`."""
+        """`proven by tests, lines not measured`, `unproven: nothing proves it`, `waived: why`."""
         if self.grade is Grade.PROVEN:
-            return f"{self.grade} by {self.by}"
+            return f"{self.grade} by {self._basis}"
         return f"{self.grade}: {self.why}" if self.why else str(self.grade)
 
     @property
     def note(self) -> str:
         """What stands behind DONE in the plan: nothing where it is proven."""
         return "" if self.is_proven else self.words
+
+    @property
+    def caveat(self) -> str:
+        """What a reader of DONE must know: its note, or `tests, lines not measured`."""
+        return self.note or (self._basis if self.gaps else "")
+
+    @property
+    def _basis(self) -> str:
+        return ", ".join((str(self.by), *self.gaps))
 
 
 def grade_of(
@@ -73,10 +86,11 @@ def grade_of(
     `none`: why the plan says that nothing proves it. `waived`: a person's reason, valid for these
     bytes. `unverified`: why the proofs are not about these bytes (written by hand, merged).
     """
+    proofs = tuple(proofs)
     by = strongest(proofs)
     counts = by is not None and by is not ProvenBy.STATIC
     if counts and not unverified:
-        return Graded(Grade.PROVEN, by)
+        return Graded(Grade.PROVEN, by, gaps=find_gaps(proofs))
     if waived:
         return Graded(Grade.WAIVED, by, waived)
     why = unverified or none or (STATIC_ALONE if by else NOTHING)
@@ -92,6 +106,12 @@ def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
     """By what these proofs show anything; None where they show nothing."""
     found = [by for by in map(proof_kind, proofs) if by is not None]
     return min(found, key=_BY.index, default=None)
+
+
+def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
+    """What of these proofs could not be measured."""
+    lacks = any(one.kind == "coverage" and one.verdict == "skipped" for one in proofs)
+    return (LINES_UNKNOWN,) if lacks else ()
 
 
 def weakest(grades: Sequence[Graded]) -> Graded:

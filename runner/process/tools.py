@@ -16,13 +16,22 @@ from runner import effects
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from runner.process.base import Command
+    from runner.process.base import Command, Place
 
 
 # The exits of a shell for a program that is not there (POSIX.1-2017, XCU 2.8.2), and of timeout(1)
 # for one that took too long.
 NOT_FOUND = 127
 TIMED_OUT = 124
+
+
+def find_project_python(place: Place, environ: Mapping[str, str]) -> Path | None:
+    """The project's own Python: of an environment in the repository, else the first on PATH."""
+    for share in place.shares:
+        python = place.shown / share / "bin" / "python"
+        if python.exists():
+            return python
+    return which("python3", environ) or which("python", environ)
 
 
 def which(name: str, environ: Mapping[str, str]) -> Path | None:

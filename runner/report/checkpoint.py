@@ -337,12 +337,12 @@ class CheckpointDocument:
         )
 
     def _worth(self, id_: str, known: TaskState) -> str:
-        """What a DONE says of itself in the plan, where it is not proven."""
+        """What a reader of a DONE must know of its proof."""
         task = self._tasks.get(id_)
         rests = task is not None and task.is_milestone and not known.unproven
         if known.status is not Status.DONE or rests:
             return ""
-        return grade_alone(known, task.outputs if task else ()).note
+        return grade_alone(known, task.outputs if task else ()).caveat
 
     def _hear(self, known: TaskState) -> str:
         return (self._said.get(known.id) or "") if known.status is Status.DONE else ""

@@ -73,5 +73,10 @@ def camel(name: str) -> str:
 def grade_part(graded: Graded | None) -> dict[str, object]:
     """What a DONE is worth, as every document says it; nothing of a task that is not DONE."""
     if graded is None:
-        return {"grade": None, "provenBy": None, "gradeReason": ""}
-    return {"grade": graded.grade, "provenBy": graded.by, "gradeReason": graded.why}
+        return {"grade": None, "provenBy": None, "gradeReason": "", "notMeasured": ()}
+    return {
+        "grade": graded.grade,
+        "provenBy": graded.by,
+        "gradeReason": graded.why,
+        "notMeasured": graded.gaps,
+    }

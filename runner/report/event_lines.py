@@ -25,6 +25,7 @@ from runner.journal.session_events import (
 )
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
+from runner.model.grades import find_gaps
 from runner.text.display import display
 from runner.text.wording import name_attempt, refusal_lines
 
@@ -99,10 +100,10 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield from (f"  {line}" for line in refusal_lines(findings, _FINDINGS_SHOWN))
         case AttemptFinished(ending=Ending.PASSED, findings=findings):
             yield from _notes(findings, paint)
-        case TaskDone(commit=commit, note=note, unproven=unproven):
+        case TaskDone(commit=commit, note=note, unproven=unproven, proofs=proofs):
             landed = f"as {commit[:12]} " if commit else ""
             seconds = state.task(record.task).seconds
-            worth = f"unproven: {unproven}" if unproven else ""
+            worth = f"unproven: {unproven}" if unproven else ", ".join(find_gaps(proofs))
             done = paint("yellow" if unproven else "green", "DONE")
             yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):

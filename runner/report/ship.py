@@ -56,12 +56,12 @@ def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = No
 
 
 def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
-    """`7 of 9 proven`, then a line for each of the others; nothing where there are no tasks."""
+    """`7 of 9 proven`, then a line for each that has a caveat; nothing where there are no tasks."""
     if not grades:
         return
     yield f"{sum(one.is_proven for one in grades.values())} of {len(grades)} proven"
     for id_, one in grades.items():
-        if not one.is_proven:
+        if one.caveat:
             yield f"  {display(id_)}: {display(one.words)}"
 
 
@@ -142,5 +142,5 @@ def _row(task: Task, known: TaskState, graded: Graded | None) -> str:
     title = display_markdown(task.title)[:_WIDEST].replace("|", "\\|")
     commit = known.commit[:12] or "—"
     cover = coverage_line(known.coverage) or "—"
-    said = proofs if graded is None or graded.is_proven else display(graded.words)
+    said = display(graded.words) if graded is not None and graded.caveat else proofs
     return f"| {display(task.id)} | {title} | {commit} | {said} | {cover} |"

@@ -57,7 +57,7 @@ class TaskReport:
     patterns: tuple[tuple[str, str], ...] = ()
     """(id, title) of the patterns that were applied."""
     worth: str = ""
-    """What a DONE is worth that is not proven: `unproven: nothing proves it`."""
+    """What a reader of a DONE must know: `unproven: nothing proves it`."""
     notes: tuple[str, ...] = ()
     cost: str = ""
     """What its agents and models used; its line is there only where they did."""

@@ -16,6 +16,7 @@ from runner.model import Ending, Finding, Network, Reason, ReviewMode
 from runner.process.base import Command
 from runner.process.sandbox import ReadOnly
 from runner.process.supervise import run
+from runner.process.tools import find_project_python
 from runner.run.planned import phases
 from runner.run.proof.prove import bench_of, proof_of
 from runner.run.proof_required import too_little
@@ -177,6 +178,7 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
         tree=site.scratch.project,
         before=lambda path: site.before(assignment.base, path),
         run_command=run_command,
+        python=find_project_python(site.place, bench.environment),
         on_base=None if site.settings.strict else bench.on_base,
         sast=site.sast,
         secrets=assignment.secrets,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.languages.registry import code_row, is_written_in, row_of
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.writes import parsers
@@ -52,17 +51,13 @@ _BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
 _SECONDS_PER_MEGABYTE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
-    """The project's own Python, asked again when ours refuses: it may be a newer one."""
-
-    program: str
-
-
 def compile_file(
-    change: Change, run_command: RunCommand | None, interpreter: Interpreter | None = None
+    change: Change, run_command: RunCommand | None, python: Path | None = None
 ) -> Finding | None:
-    """What keeps one changed file from compiling; None when it compiles or no one can tell."""
+    """What keeps one changed file from compiling; None when it compiles or no one can tell.
+
+    `python` is the project's own, asked again when ours refuses: it may be a newer one.
+    """
     if change.content is not None and is_script(change.path, change.content):
         return None if run_command is None else _check_script(change, run_command)
     language = language_of(change.path, change.content or b"")
@@ -73,8 +68,8 @@ def compile_file(
     if language == "shell":
         return _check_shell(change.path, change.content, run_command)
     mistake = _mistake(language, change, run_command)
-    if mistake and language == "python" and interpreter and run_command:
-        mistake = _ask_child(interpreter.program, language, change, run_command)
+    if mistake and language == "python" and python and run_command:
+        mistake = _ask_child(str(python), language, change, run_command)
     return None if mistake is None else _finding(change.path, mistake)
 
 

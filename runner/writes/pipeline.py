@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from runner.process.base import RunCommand
     from runner.secrets import declared_values, scan
     from runner.secrets.allowlist import AllowList
-    from runner.writes.compile_check import Interpreter
     from runner.writes.project_compile import CompileCommand, OnBase
     from runner.writes.sast import SastPool
     from runner.writes.scan_workspace import ScanWorkspace
@@ -52,6 +51,8 @@ class WriteContext:
     before: Callable[[str], bytes | None]
     """The bytes a path had in the base; None where it was not there."""
     run_command: RunCommand | None = None
+    python: Path | None = None
+    """The project's own Python."""
     on_base: OnBase | None = None
     """While entered the tree is the base; None where what failed before counts, too."""
     staging: Staging | None = None
@@ -90,7 +91,6 @@ class WriteRules:
     allowed: AllowList | None = None
     """False positives of the secret scan that a person let through."""
     compile_commands: tuple[CompileCommand, ...] = ()
-    interpreter: Interpreter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> 
     """Steps three and four, for what was admitted; a review at the write comes in between."""
     findings, compiled = _through(
         admitted.changes,
-        (lambda change: _compile_findings(change, rules, bench),),
+        (lambda change: _compile_findings(change, bench),),
         bench.stopped,
     )
     # A project of which a file was refused fails for that alone: it is compiled once all of it is
@@ -268,10 +268,8 @@ def _stage(clean: tuple[Change, ...], rules: WriteRules, bench: WriteContext) ->
     return bench.staging.stage(clean, run=rules.run, task=rules.task, attempt=rules.attempt)
 
 
-def _compile_findings(
-    change: Change, rules: WriteRules, bench: WriteContext
-) -> tuple[Finding, ...]:
-    found = compile_file(change, bench.run_command, rules.interpreter)
+def _compile_findings(change: Change, bench: WriteContext) -> tuple[Finding, ...]:
+    found = compile_file(change, bench.run_command, bench.python)
     return () if found is None else (found,)
 
 

@@ -77,6 +77,7 @@ def test_a_program_gets_the_same_as_one_document(ground):
         "grade": None,
         "provenBy": None,
         "gradeReason": "",
+        "notMeasured": [],
         "ready": False,
         "waitsFor": [],
         "dependsOn": ["TASK-001"],

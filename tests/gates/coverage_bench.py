@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gates_bench import a_bench, a_task
 
-from runner.gates import coverage, coverage_gate
+from runner.gates import coverage, coverage_gate, shim
 from runner.gates.base import Check, Fitted
 from runner.model import Action, Change, Level, TestContract, digest_of
 from runner.process.limits import Limits
@@ -102,6 +102,17 @@ class Yard:
     def _on_disk(self, path):
         file = self.tree / path
         return file.read_bytes() if file.is_file() else None
+
+
+def change_injected(monkeypatch, file, changes):
+    """Have other bytes in a file that is injected into interpreters of a proof."""
+    content = shim._text(file)
+    for old, new in changes.items():
+        assert old in content
+        content = content.replace(old, new)
+    texts = {name: shim._text(name) for name in shim._FILES} | {file: content}
+    monkeypatch.setattr(shim, "_text", texts.get)
+    monkeypatch.setattr(shim, "_byte_code", lambda _name: b"")
 
 
 def shown(proved):

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, shown
+from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, change_injected, shown
 
-from runner.gates import shim
 from runner.gates.coverage import percent
 from runner.model import digest_of
 from runner.process.sandbox import choose_sandbox
@@ -305,12 +304,7 @@ def test_the_tracer_alone_tells_what_all_of_coverage_tells(tmp_path):
     ids=["a tracer that is not known", "written often", "many files"],
 )
 def test_however_lines_are_kept_they_are_told(yard, monkeypatch, old, new, files):
-    whole = shim._text("line_tracer.py")
-    assert old in whole
-    told = {**dict.fromkeys(shim._FILES), "line_tracer.py": whole.replace(old, new)}
-    texts = {name: text or shim._text(name) for name, text in told.items()}
-    monkeypatch.setattr(shim, "_text", texts.get)
-    monkeypatch.setattr(shim, "_byte_code", lambda _name: b"")
+    change_injected(monkeypatch, "line_tracer.py", {old: new})
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
     assert found.coverage == (75.0, 4, 70, 75.0)
@@ -464,9 +458,10 @@ def test_ours_brings_no_other_package_of_ours(yard):
 
 
 @pytest.mark.parametrize(("word", "refuses"), [("warn", False), ("fail", True)])
-def test_without_any_fitting_coverage_the_setting_decides(yard, word, refuses):
+def test_where_no_tracer_runs_the_setting_decides(yard, monkeypatch, word, refuses):
+    change_injected(monkeypatch, "python_tracer.py", {b"import time": b"import no_time"})
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
-    yard.variables = {"RUNNER_COVER_PYTHON": "2.7"}
+    yard.variables = {"RUNNER_COVER_OURS": ""}
     found = yard.proved(
         f"{_venv(yard)} -m unittest -q test_price", settings={"coverage_missing": word}
     )

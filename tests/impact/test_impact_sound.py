@@ -783,7 +783,7 @@ def executed(tmp_path_factory):
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [
         Observed("TC-001", test, path, digest_of((root / path).read_bytes()), ranges_of(lines))
-        for path, tests in read_runs(data, str(root)).items()
+        for path, tests in read_runs(data, str(root))[0].items()
         for test, lines in tests.items()
     ]
     for at, case in enumerate(CASES):

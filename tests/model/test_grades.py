@@ -172,3 +172,17 @@ def test_a_trailer_carries_what_a_proof_shows():
 def test_the_journal_carries_what_a_proof_shows():
     proof = a_proof(counts=(("passed", 3),), by=ProvenBy.COMMAND)
     assert read_noun(Proof, json.loads(dump(proof))) == proof
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words", "caveat"),
+    [
+        (Verdict.SKIPPED, "proven by tests, lines not measured", "tests, lines not measured"),
+        (Verdict.PASS, "proven by tests", ""),
+    ],
+)
+def test_a_grade_says_that_lines_could_not_be_measured(verdict, words, caveat):
+    test = Proof("TC-001", "test", "pytest", Verdict.PASS, 0, 1.0, "", counts=(("passed", 1),))
+    coverage = Proof("coverage", "coverage", "", verdict, 0, 0.0, "")
+    graded = grade_of((test, coverage))
+    assert (graded.words, graded.caveat) == (words, caveat)

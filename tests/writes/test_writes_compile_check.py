@@ -7,13 +7,14 @@ import shutil
 import sys
 import time
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import pytest
 from writes_builders import a_change, put, runs_in
 
 from runner.model import Severity
 from runner.process.sandbox import choose_sandbox
-from runner.writes.compile_check import Interpreter, compile_file, lacks_only_tools, language_of
+from runner.writes.compile_check import compile_file, lacks_only_tools, language_of
 from runner.writes.parsers import is_costly
 from runner.writes.project_compile import (
     CompileCommand,
@@ -178,8 +179,8 @@ def test_the_projects_own_newer_python_has_the_last_word(run_command, tmp_path):
     newer.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     newer.chmod(0o755)
     change = a_change("a.py", b"this is syntax of a later year\n")
-    assert compile_file(change, run_command, Interpreter(str(newer))) is None
-    assert compile_file(change, run_command, Interpreter(sys.executable)) is not None
+    assert compile_file(change, run_command, newer) is None
+    assert compile_file(change, run_command, Path(sys.executable)) is not None
 
 
 def test_an_interpreter_without_this_package_can_read_a_file(run_command, tmp_path):
@@ -187,7 +188,7 @@ def test_an_interpreter_without_this_package_can_read_a_file(run_command, tmp_pa
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n', encoding="utf-8")
     bare.chmod(0o755)
     first = b"def first(:\n    pass\n"  # ours refuses it: the other one is asked
-    found = compile_file(a_change("a.py", first), run_command, Interpreter(str(bare)))
+    found = compile_file(a_change("a.py", first), run_command, bare)
     assert found is not None
     assert (found.message, found.line) == ("invalid syntax", 1)
 

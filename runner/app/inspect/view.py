@@ -106,15 +106,18 @@ class View:
 
     def remark(self, task: OutlineTask) -> str:
         """The note; of a DONE that is not proven why, where no person's word stands beside it."""
-        note, worth = self.note(task), self.worth(task.id)
-        if worth and (not note or worth == Grade.WAIVED or self.is_verified(task.id)):
-            return self.grades[task.id].why
-        return note
+        note, graded = self.note(task), self.grades.get(task.id)
+        if graded is None or graded.is_proven:
+            return note
+        is_above = not note or graded.grade is Grade.WAIVED or self.is_verified(task.id)
+        return graded.why if is_above else note
 
     def worth(self, id_: str) -> str:
-        """`unproven` or `waived` of a DONE task; empty where it is proven, or not DONE."""
+        """`unproven`, `waived`, or `tests, lines not measured` of a DONE task; else empty."""
         graded = self.grades.get(id_)
-        return "" if graded is None or graded.is_proven else str(graded.grade)
+        if graded is None:
+            return ""
+        return graded.caveat if graded.is_proven else str(graded.grade)
 
     def find_unproven(self) -> tuple[str, ...]:
         """The DONE tasks that are neither proven nor waived, in the order of the plan."""

@@ -23,7 +23,7 @@ from runner.journal.grading import grade_alone, grades_of
 from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
-from runner.model.grades import strongest, without_proof
+from runner.model.grades import find_gaps, strongest, without_proof
 from runner.run.landing.status_writer import why_unproven
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.proof.inspection import Inspection
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.journal.state import RunState
-    from runner.model import Digest, Graded
+    from runner.model import Digest, Graded, Proof
     from runner.run.proof.verification import Verified
 
 
@@ -283,13 +283,16 @@ def grades_after(
 ) -> dict[str, Graded]:
     """What each DONE task is worth, now that its proof has run on these bytes."""
     fails = {one.task: "its proof fails on these bytes" for one in verified.tasks if not one.passed}
-    by = {one.task: strongest(one.proofs) for one in verified.tasks if one.passed}
-    now = {id_: _with_proof(known, by.get(id_)) for id_, known in states.items()}
+    passed = {one.task: one.proofs for one in verified.tasks if one.passed}
+    now = {id_: _with_proof(known, passed.get(id_, ())) for id_, known in states.items()}
     return grades_of(tasks, now, partial(stands, project.root), fails)
 
 
-def _with_proof(known: TaskState, by: ProvenBy | None) -> TaskState:
+def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
     """The task as proven by what ran now, where that is a proof and nothing weaker was known."""
+    by = strongest(proofs)
+    if any(one.kind == "coverage" for one in proofs):
+        known = known._replace(gaps=find_gaps(proofs))
     if by is None or by is ProvenBy.STATIC or (known.verified and grade_alone(known).is_proven):
         return known
     return known._replace(proven=by, verified=True)

@@ -17,7 +17,7 @@ from runner.gates.contracts.entries import Refused
 from runner.gates.own_files import make_empty, own_folder
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.process.tools import which
+from runner.process.tools import find_project_python
 from runner.repo.tree_files import walk
 
 if TYPE_CHECKING:
@@ -152,13 +152,7 @@ def _files(root: Path, folder: str) -> Iterator[str]:
 
 def project_python(bench: GateContext) -> str:
     """The project's own Python: of its environment in the repository, else the first on PATH."""
-    for share in bench.place.shares:
-        python = bench.place.shown / share / "bin" / "python"
-        if python.exists():
-            return str(python)
-    for name in ("python3", "python"):
-        found = which(name, bench.environment)
-        if found:
-            return str(found)
+    if found := find_project_python(bench.place, bench.environment):
+        return str(found)
     hint = "make a virtual environment in .venv, or put python3 on PATH"
     raise Refused("there is no Python to run the project's code", hint=hint)

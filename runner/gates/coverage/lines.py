@@ -45,6 +45,8 @@ class Measured:
     """Why something could not be measured."""
     translated: frozenset[str] = frozenset()
     """Files that ran as something else, which nothing leads back to."""
+    code: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Lines with byte code, of files that ran in another Python than ours."""
 
     def ran(self, path: str) -> frozenset[int]:
         """All lines of a file that any test ran."""
@@ -57,7 +59,9 @@ def together(measured: Iterable[Measured]) -> Measured:
     tools: dict[str, str] = {}
     missing: dict[str, None] = {}
     translated: set[str] = set()
+    code: dict[str, frozenset[int]] = {}
     for one in measured:
+        code.update(one.code)
         for path, tests in one.runs.items():
             for test, lines in tests.items():
                 whole.runs.setdefault(path, {}).setdefault(test, set()).update(lines)
@@ -66,7 +70,7 @@ def together(measured: Iterable[Measured]) -> Measured:
         missing.update(dict.fromkeys(one.missing))
         translated |= one.translated
     said = tuple(sorted(tools.items())), tuple(missing)
-    return Measured(whole.runs, whole.told, *said, frozenset(translated))
+    return Measured(whole.runs, whole.told, *said, frozenset(translated), code)
 
 
 def merge(into: dict[str, Lines], more: dict[str, Lines]) -> None:

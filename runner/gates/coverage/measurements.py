@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.gates.base import GateContext
+    from runner.process.base import Place
 
 _NAME = 80
 """Letters of what a process says of itself; it is the task's own."""
@@ -56,13 +57,15 @@ _LEFT = ("coverage/lcov.info", "coverage/cobertura-coverage.xml", "lcov.info", "
 def read_measurement(contract: str, bench: GateContext) -> Measured:
     """What the last run of a test contract left."""
     folder = data_folder(bench.place, contract)
-    runs = _own_files(read_runs(folder, visible_root(bench)), bench)
+    ran, code = read_runs(folder, visible_root(bench))
+    runs = _own_files(ran, bench)
     told, translated = _read_tool_lines(bench, folder)
     for path, lines in told.items():
         if lines.ran:
             runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
     about = read_about(folder)
-    return Measured(runs, told, _tools(about), tuple(_find_missing(about)), translated)
+    missing = tuple(dict.fromkeys(_find_missing(about)))
+    return Measured(runs, told, _tools(about), missing, translated, code)
 
 
 def _inside(root: str, path: str) -> str | None:
@@ -155,13 +158,27 @@ def source(bench: GateContext, path: str) -> bytes | None:
 
 
 def _tools(about: tuple[dict[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    names = ("python", "pytest", "coverage", "environment")
+    names = ("python", "pytest", "coverage", "tracer", "environment")
     found = {name: said[name][:_NAME] for said in about for name in names if said.get(name)}
     return tuple(sorted(found.items()))
 
 
+def is_traced_slowly(place: Place, contract: str) -> bool:
+    """Whether `sys.settrace` traced any interpreter of a run."""
+    return any(one.get("tracer") == SLOW for one in read_about(data_folder(place, contract)))
+
+
+def add_gap(place: Place, contract: str, why: str) -> None:
+    """Keep, with what a run measured, why more may have run."""
+    file = data_folder(place, contract) / ABOUT
+    row = json.dumps({"gap": why})
+    effects.write_file(file, f"{text_of(file) or ''}\n{row}\n".encode())
+
+
 def _find_missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
     for said in about:
+        if said.get("gap"):
+            yield said["gap"]
         if said.get("missing"):
             why = f" ({said['why']})" if said.get("why") else ""
             yield f"coverage.py is missing for Python {said.get('python', '')}{why}"
@@ -173,6 +190,8 @@ def _find_missing(about: tuple[dict[str, str], ...]) -> Iterator[str]:
 DATA = "data"
 LINES = "lines"
 ABOUT = "about.jsonl"
+SLOW = "sys.settrace"
+"""The tracer of ours that takes several times as long as the program."""
 _SECONDS = 20.0
 _STEPS = 200_000
 _LONGEST_NAME = 500
@@ -186,21 +205,28 @@ join file on file.id = line_bits.file_id join context on context.id = line_bits.
 """
 
 
-def read_runs(folder: Path, root: str) -> Runs:
-    """Lines that ran of files below `root`, by path relative to it and by test."""
+def read_runs(folder: Path, root: str) -> tuple[Runs, dict[str, frozenset[int]]]:
+    """Lines that ran of files below `root`, by path relative to it and by test; lines of code.
+
+    Lines of code are known of a file that ran in another Python than ours.
+    """
     found: Runs = {}
+    code: dict[str, frozenset[int]] = {}
     end = effects.monotonic() + _SECONDS
     kinds = ((f"{DATA}.", "", _rows), (f"{LINES}.", ".jsonl", _json_rows))
     rows = (
         row for *name, read in kinds for file in files_in(folder, *name) for row in read(file, end)
     )
-    for path, test, bits in rows:
+    for path, test, bits, *lines in rows:
         inside = path.removeprefix(f"{root}/")
         if inside != path and ".." not in inside.split("/"):
+            if lines:
+                code[inside] = frozenset(numbers(lines[0]))
+                continue
             name = _writable(_PHASE.sub("", test)[:_LONGEST_NAME])
             of_test = found.setdefault(inside, {}).setdefault(name, set())
             of_test.update(number for number in numbers(bits) if number)  # 0: an empty file
-    return found
+    return found, code
 
 
 def _writable(text: str) -> str:
@@ -208,20 +234,26 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _json_rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
+Row: TypeAlias = "tuple[str, str, bytes] | tuple[str, str, bytes, bytes]"
+"""File, test, and the bits of lines that ran; a fourth part has those with code."""
+
+
+def _json_rows(file: Path, end: float) -> Iterator[Row]:
     for line in (text_of(file) or "").splitlines():
         if effects.monotonic() > end:
             return
         try:
-            test, path, said = json.loads(line)
+            test, path, said, *more = json.loads(line)
             bits = bytes.fromhex(said)
+            code = [bytes.fromhex(one) for one in more[:1]]
         except (ValueError, TypeError, RecursionError):
             continue
-        if isinstance(path, str) and isinstance(test, str) and len(bits) <= _MOST_BITS:
-            yield path, test, bits
+        is_fit_row = isinstance(path, str) and isinstance(test, str)
+        if is_fit_row and all(len(one) <= _MOST_BITS for one in (bits, *code)):
+            yield (path, test, bits, *code)
 
 
-def _rows(file: Path, end: float) -> Iterator[tuple[str, str, bytes]]:
+def _rows(file: Path, end: float) -> Iterator[Row]:
     try:
         # immutable: no lock is taken, and no journal beside it is played back
         # (sqlite.org/uri.html); a command may have written both.

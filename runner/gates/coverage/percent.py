@@ -97,7 +97,7 @@ def weigh(
     """Hold own lines against what ran. A language of which nothing was measured is told."""
     seen = {language_of(path) for path in (*measured.told, *measured.runs)}
     # Then a file of which it has no line did not run: nobody failed to measure it.
-    if any(name == "coverage" for name, _ in measured.tools):
+    if any(name in ("coverage", "tracer") for name, _ in measured.tools):
         seen.add("Python")
     files: list[Weighed] = []
     unmeasured: dict[str, tuple[str, str, str]] = {}
@@ -157,11 +157,14 @@ def _weigh_file(
     """One file; None where its executable lines cannot be told."""
     ran = measured.ran(path)
     if is_written_in(path, "python"):
-        found = statements(content)
-        if found is None:
+        found, code = statements(content), measured.code.get(path)
+        if found is None and code is None:
             return None
-        whole = Lines(found.first, found.of(ran))
-        mine = found.of(own)
+        if found is None:  # syntax of a newer Python than ours, which ran it all the same
+            found = Statements(code or frozenset(), {})
+        first = found.first if code is None else found.of(code)
+        whole = Lines(first, found.of(ran) & first)
+        mine = found.of(own) & first
         return Weighed(path, Lines(mine, mine & whole.ran), whole)
     whole = measured.told.get(path) or _not_loaded(path, content)
     return Weighed(path, Lines(whole.executable & own, whole.ran & own), whole)
