@@ -136,7 +136,7 @@ def compose_brief(  # noqa: PLR0913  each is a part of the brief
         previous=draft if len(draft) <= LONGEST_DRAFT else "",
         text=redact("\n\n".join(map(str, written)) + "\n", known_secrets),
         parts=tuple(Part(one.name, tokens_of(f"{one}\n\n")) for one in written),
-        kind=str(around.kind),
+        kind=str(around.work),
         searched=searched,
         skills=around.skills.found,
         warnings=around.skills.warnings,

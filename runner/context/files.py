@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.context.outline_cache import Outlines
     from runner.context.tree import Tree
     from runner.model import Task
-    from runner.plan.task_types import Kind
+    from runner.plan.task_types import WorkType
 
 # --- chosen ---------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class Wanted:
     """What the choice rests on."""
 
     task: Task
-    kind: Kind
+    work: WorkType
     planned: tuple[str, ...] = ()
     """Files that an approved plan writes and those that it wants to read."""
     examples: tuple[str, ...] = ()
@@ -98,19 +98,19 @@ def candidates(tree: Tree, neighbours: Neighbours, wanted: Wanted) -> Iterator[t
 def _tiers(
     tree: Tree, neighbours: Neighbours, wanted: Wanted
 ) -> Iterator[tuple[str, Iterable[str]]]:
-    task, kind = wanted.task, wanted.kind
+    task, work = wanted.task, wanted.work
     own = _own_files(tree, task)
-    users_first = bool(kind.type and kind.type.users_first)
+    users_first = any(row.users_first for row in work.rows)
     yield "plan", wanted.planned
     yield "task", tree.match(task.inputs)
     if not wanted.planned:
         yield "task", own
     seeds = wanted.planned or (*own, *_find_missing(tree, task))
     near = around(neighbours, seeds, users_first=users_first)
-    yield "neighbour", _order_by_preference(near, kind)
+    yield "neighbour", _order_by_preference(near, work)
     yield "pattern", wanted.examples
     if not wanted.planned:
-        yield "kind", _order_by_preference(_of_the_same_kind(tree, seeds), kind)
+        yield "kind", _order_by_preference(_of_the_same_kind(tree, seeds), work)
 
 
 def _own_files(tree: Tree, task: Task) -> tuple[str, ...]:
@@ -124,9 +124,9 @@ def _find_missing(tree: Tree, task: Task) -> tuple[str, ...]:
     return tuple(path for path in paths if not tree.is_file(path) and path != "any")
 
 
-def _order_by_preference(paths: Sequence[str], kind: Kind) -> list[str]:
+def _order_by_preference(paths: Sequence[str], work: WorkType) -> list[str]:
     """These files, those before others that the type of the task reads first."""
-    globs = kind.type.prefers if kind.type else ()
+    globs = [glob for row in work.rows for glob in row.prefers]
     return sorted(paths, key=lambda path: not any(matches(glob, path) for glob in globs))
 
 

@@ -20,7 +20,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
-from runner.plan.task_types import Kind, kind_of, moves_data
+from runner.plan.task_types import Extra, WorkType, classify
 from runner.repo.head import OWNERSHIP_MAP, find_git
 from runner.repo.read import Repository
 from runner.text.prose import CODE_SPAN
@@ -88,7 +88,7 @@ _MOST_FILES = 200
 class GatheredContext:
     """Everything but the task itself."""
 
-    kind: Kind = field(default_factory=Kind)
+    work: WorkType = field(default_factory=WorkType)
     tests: tuple[ProvingText, ...] = ()
     skills: Skills = field(default_factory=Skills)
     decisions: tuple[Recorded, ...] = ()
@@ -137,12 +137,12 @@ def surroundings_of(
 
     `plan` is the approved plan of the attempt; `cache` the user's folder for this repository.
     """
-    kind = kind_of(task, plan.type if plan else "")
+    work = classify(task, plan.type if plan else "")
     planned = tuple(dict.fromkeys((*plan.files, *plan.context))) if plan else ()
     proving = test_texts(task, tree)
     wanted = files.Wanted(
         task=task,
-        kind=kind,
+        work=work,
         planned=planned,
         examples=_examples(patterns, tree),
         told=frozenset(one.path for one in proving),
@@ -154,14 +154,14 @@ def surroundings_of(
         near = files.around(neighbours, own[:_MOST_ASKED], users_first=False)
         lines = file_index(outlines.by_path, task, seeds=own, near=near)
     return GatheredContext(
-        kind=kind,
+        work=work,
         tests=proving,
-        skills=skills_of(tree, settings, kind, is_planned=plan is not None),
+        skills=skills_of(tree, settings, work, is_planned=plan is not None),
         decisions=_decisions(root, task, own),
         files=shown,
         index=lines,
         not_shown=tuple(_not_shown(task, tree)),
-        asks_old_data=moves_data(task, kind),
+        asks_old_data=work.wants(Extra.OLD_DATA),
     )
 
 

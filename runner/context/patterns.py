@@ -21,7 +21,7 @@ from runner.lazy_pattern import regex
 from runner.plan.markdown_table import read_sheet
 from runner.plan.patterns import Match, PatternIndex, pattern_id
 from runner.plan.source import BOM, line_end_of
-from runner.plan.task_types import domains_of, kind_of, topics_of
+from runner.plan.task_types import classify, domains_of, topics_of
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import read_number
@@ -201,14 +201,14 @@ class Search:
         known = {word.casefold() for pattern in index.patterns for word in pattern.keywords}
         title = (word.strip(".,:;()\"'`").casefold() for word in task.title.split())
         from_title = (word for word in title if len(word) >= _SHORTEST and word in known)
-        kind = kind_of(task)
+        work = classify(task)
         return cls(
-            domains=domains_of(task, kind),
+            domains=domains_of(task, work),
             stack=tuple(dict.fromkeys((*task.stack, *stack))),
             keywords=tuple(dict.fromkeys((*task.keywords, *from_title))),
             forced=task.patterns,
             size=len(index.patterns),
-            is_due=bool(topics_of(task, kind)),
+            is_due=bool(topics_of(task, work)),
         )
 
     def describe(self, index: PatternIndex) -> tuple[str, ...]:

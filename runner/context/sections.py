@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.tree import Bounds, code, fence
 from runner.lazy_dataclass import dataclass
+from runner.plan.task_types import describe_type
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -128,19 +129,13 @@ def _format_opening(parts: Parts, bounds: Bounds) -> str:
 
 
 def _type(parts: Parts) -> str:
-    """The type that the task gives itself, or the one that its text tells, and by what."""
-    given, kind = parts.task.type, parts.around.kind
-    if kind.type is None or kind.type.name == given.casefold():
-        return display(given)
-    if kind.by == "Type":
-        return f"{display(given)} ({kind.type.name})"
-    by_rule = f"{kind.type.name} (by its {kind.by}: {display(kind.word)})"
-    return ", ".join(filter(None, (display(given), by_rule)))
+    """The type that the task gives itself, and the kind and domain that its text shows."""
+    return display(describe_type(parts.task.type, parts.around.work))
 
 
 def _how(parts: Parts) -> str:
     """How work of this type is done; nothing where nobody looked at the type."""
-    if not parts.task.writes_anything or parts.around.kind.type is None:
+    if not parts.task.writes_anything or not parts.around.work.rows:
         return ""
     asked = (
         "\n- Asked for here: a test contract, or a test that says in its name that old data still"
@@ -148,7 +143,7 @@ def _how(parts: Parts) -> str:
         if parts.around.asks_old_data
         else ""
     )
-    return parts.around.kind.template + asked
+    return parts.around.work.template + asked
 
 
 def _plan(plan: str, bounds: Bounds) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.context.tree import Tree
-    from runner.plan.task_types import Kind
+    from runner.plan.task_types import WorkType
 else:
     yaml = lazy_module("yaml")
 
@@ -61,14 +61,18 @@ class Skills:
 
 
 _FITS: dict[str, frozenset[str]] = {
-    "tdd-loop": frozenset({"bugfix", "auth", "data", "ui", "new-resource", "test-gen"}),
-    "mock-authoring": frozenset({"bugfix", "auth", "ui", "new-resource", "test-gen"}),
+    "tdd-loop": frozenset(
+        {"bugfix", "schema-migration", "new-resource", "test-gen", "auth", "data", "ui", "api"}
+    ),
+    "mock-authoring": frozenset({"bugfix", "new-resource", "test-gen", "auth", "ui", "api"}),
     "tool-authoring": frozenset({"infra"}),
 }
 """Built-in skills that are for some types of tasks; the others are for all."""
 
 
-def skills_of(tree: Tree, settings: Settings, kind: Kind, *, is_planned: bool = False) -> Skills:
+def skills_of(
+    tree: Tree, settings: Settings, work: WorkType, *, is_planned: bool = False
+) -> Skills:
     """The skills of a commit by name, and for names it does not have the built-in ones that fit.
 
     A repository's own all come; a task of which nobody knows the type gets every built-in one. Who
@@ -86,16 +90,17 @@ def skills_of(tree: Tree, settings: Settings, kind: Kind, *, is_planned: bool = 
         else:
             warnings.append(one)
     if settings.skills_fallback_to_builtin:
-        fitting = (skill for skill in load_built_in() if _fits(skill, kind, is_planned=is_planned))
+        fitting = (skill for skill in load_built_in() if _fits(skill, work, is_planned=is_planned))
         found = {**{skill.name: skill for skill in fitting}, **found}
     ordered = sorted(found.values(), key=lambda skill: (skill.is_built_in, skill.name))
     return Skills(tuple(ordered), tuple(warnings))
 
 
-def _fits(skill: Skill, kind: Kind, *, is_planned: bool) -> bool:
+def _fits(skill: Skill, work: WorkType, *, is_planned: bool) -> bool:
     if skill.name == "plan-mode":
         return not is_planned
-    return kind.type is None or kind.type.name in _FITS.get(skill.name, {kind.type.name})
+    names = {row.name for row in work.rows}
+    return not names or bool(names & _FITS.get(skill.name, frozenset(names)))
 
 
 def body_of(skill: Skill, tree: Tree) -> str:

@@ -19,7 +19,7 @@ from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.field_names import FIELDS, key_of
 from runner.plan.graph import TaskGraph
 from runner.plan.markdown_table import cells
-from runner.plan.task_types import TABLE
+from runner.plan.task_types import DOMAINS, KINDS
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP
 from runner.text.wording import read_number
@@ -67,7 +67,7 @@ NOTES = {
 
 VALUES = {
     "status": tuple(Status),
-    "type": (*(one.name for one in TABLE), MILESTONE),
+    "type": (*(one.name for one in (*KINDS, *DOMAINS)), MILESTONE),
     "implementer": tuple(IMPLEMENTERS),
     "red_first": ("yes", "no"),
     "network": tuple(Network),

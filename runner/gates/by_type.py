@@ -13,7 +13,7 @@ from runner.gates.integrity.compare_tests import is_excused
 from runner.gates.test_paths import is_test_path
 from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
-from runner.plan.task_types import Extra, kind_of, moves_data
+from runner.plan.task_types import Extra, classify
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.model import Task
-    from runner.plan.task_types import Kind
+    from runner.plan.task_types import Reading
 
 CHECK = "task-type"
 _OLD = regex(
@@ -37,17 +37,17 @@ _LARGEST = 2_000_000
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
     """One look at what the task changed, where its type asks for more than others."""
-    kind = kind_of(task)
-    if kind.wants(Extra.TESTS_STAY) or moves_data(task, kind):
+    work = classify(task)
+    if work.wants(Extra.TESTS_STAY) or work.wants(Extra.OLD_DATA):
         return (Check(id=CHECK, kind="integrity", command="", limits=Limits()),)
     return ()
 
 
 def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """What the proposal does that its type does not do, and what it lacks."""
-    kind = kind_of(bench.task)
-    found = [*_find_changed_tests(bench, kind)] if kind.wants(Extra.TESTS_STAY) else []
-    if moves_data(bench.task, kind) and bench.changes and not _reads_old_data(bench):
+    work = classify(bench.task)
+    found = [*_find_changed_tests(bench, work.kind)] if work.wants(Extra.TESTS_STAY) else []
+    if work.wants(Extra.OLD_DATA) and bench.changes and not _reads_old_data(bench):
         found.append(_lacks_old_data(bench.task))
     return Proved(None, tuple(found))
 
@@ -55,7 +55,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 # --- refactor -------------------------------------------------------------------------
 
 
-def _find_changed_tests(bench: GateContext, kind: Kind) -> Iterator[Finding]:
+def _find_changed_tests(bench: GateContext, kind: Reading) -> Iterator[Finding]:
     """Each test file that was there and is not as it was: then nothing shows that code still is.
 
     One that the task lists exactly only warns where a person wrote the change or will see it; one

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base_result import earlier
 from runner.gates.test_bodies import tests_in
 from runner.model import Action, Finding, Severity
-from runner.plan.task_types import Extra, kind_of
+from runner.plan.task_types import Extra, classify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +33,10 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
         return task.red_first
     if settings.red_first != "auto":
         return settings.red_first == "always"
-    kind = kind_of(task)
+    work = classify(task)
     by_a_machine = implementer not in _WRITTEN_BY_PEOPLE
-    mends = implementer == "command" and kind.wants(Extra.RED_FIRST)
-    nothing_new = kind.type is not None and kind.type.name in _NOTHING_NEW
+    mends = implementer == "command" and work.wants(Extra.RED_FIRST)
+    nothing_new = any(row.name in _NOTHING_NEW for row in work.rows)
     return (by_a_machine or mends) and is_new_work and not nothing_new
 
 

@@ -1,10 +1,10 @@
-"""What kind of work a task is: one table of types, and the rule that tells a task's own."""
+"""What a task does (its kind) and to what (its domain): two tables, and the rule to read them."""
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
@@ -58,7 +58,7 @@ BASE = """\
 - Leave the tree so that every check under Proof passes; run them yourself before you end."""
 """What holds for every task, above its type's own lines."""
 
-TABLE = (
+KINDS = (
     TaskType(
         "bugfix",
         ("bug", "fix", "hotfix", "defect", "regression"),
@@ -70,6 +70,19 @@ TABLE = (
         prefers=("tests/**", "**/*test*"),
         users_first=True,
         extra=(Extra.RED_FIRST,),
+    ),
+    TaskType(
+        "schema-migration",
+        ("migration", "migrations", "data-migration"),
+        """\
+- Data that is there must still be readable afterwards: a test reads rows of the old shape.
+- A migration goes forward and back, may be stopped half-way, and may be run twice.""",
+        r"migrat\w+|backfill|alembic|schema change|upgrade of|alter table"
+        r"|(?:add|drop|remove|rename|alter|split|merge)\b[^.;]{0,60}\b(?:columns?|indexes)",
+        files=r"(?:^|/)(?:migrations?|alembic)/|\.sql$",
+        prefers=("**/migrations/**", "**/*model*", "**/*schema*", "**/*.sql"),
+        domains=("migration",),
+        extra=(Extra.OLD_DATA,),
     ),
     TaskType(
         "refactor",
@@ -108,6 +121,17 @@ TABLE = (
         prefers=("**/*.md", "docs/**"),
     ),
     TaskType(
+        "new-resource",
+        ("resource", "feature"),
+        """\
+- Look how a neighbouring resource is built, and build this one the same way, in the same layers.
+- Test the good case, each refusal, and the bounds of each value.""",
+        r"crud|resources?|apis?|endpoints?|services?|handlers?|controllers?",
+        domains=("resource",),
+    ),
+)
+DOMAINS = (
+    TaskType(
         "auth",
         ("authentication", "authorization", "authorisation", "security", "login"),
         """\
@@ -121,17 +145,14 @@ TABLE = (
     ),
     TaskType(
         "data",
-        ("migration", "migrations", "database", "db", "schema", "model", "data-migration"),
+        ("database", "db", "schema", "model"),
         """\
-- Data that is there must still be readable afterwards: a test reads rows of the old shape.
-- A migration goes forward and back, may be stopped half-way, and may be run twice.
 - Keep in one place what must change together: schema, models, and what reads and writes them.""",
         r"migrat(?:e|es|ion|ions|ing)|databases?|schemas?|tables?|columns?|(?:data ?)?models?"
         r"|backfill|sql|orm|alembic|index(?:es)? on",
         files=r"(?:^|/)(?:migrations?|alembic|models?|schemas?)/|\.sql$|(?:^|/)models?\.\w+$",
         prefers=("**/migrations/**", "**/*model*", "**/*schema*", "**/*.sql"),
-        domains=("data", "database", "db", "migration", "storage", "persistence"),
-        extra=(Extra.OLD_DATA,),
+        domains=("data", "database", "db", "storage", "persistence"),
     ),
     TaskType(
         "ui",
@@ -161,17 +182,15 @@ TABLE = (
         domains=("infra", "infrastructure", "ops"),
     ),
     TaskType(
-        "new-resource",
-        ("api", "endpoint", "resource", "feature", "service", "backend", "rest", "graphql"),
+        "api",
+        ("endpoint", "service", "backend", "rest", "graphql"),
         """\
-- Begin with the contract: what goes in, what comes out, and every way in which it is refused.
-- Look how a neighbouring resource is built, and build this one the same way, in the same layers.
-- Test the good case, each refusal, and the bounds of each value.""",
-        r"apis?|endpoints?|rest|graphql|routes?|resources?|crud|services?|handlers?|controllers?"
+- Begin with the contract: what goes in, what comes out, and every way in which it is refused.""",
+        r"apis?|endpoints?|rest|graphql|routes?|crud|services?|handlers?|controllers?"
         r"|(?:get|post|put|patch|delete) /\S*",
         files=r"(?:^|/)(?:api|routes?|routers?|controllers?|handlers?|endpoints?)/",
         prefers=("**/api/**", "**/routes/**", "**/*router*", "**/*controller*"),
-        domains=("api", "resource", "backend"),
+        domains=("api", "backend"),
     ),
 )
 
@@ -193,20 +212,22 @@ SEARCHED = {
 """Domains under which the patterns must have been searched before a task that is about them, of
 whatever type it is, and what tells that."""
 _CREATES = regex(r"(?:add|build|create|implement|introduce|new|provide|support)\b", re.IGNORECASE)
-_MIGRATES = regex(r"\b(?:migrat\w+|backfill|alembic|schema change|upgrade of)\b", re.IGNORECASE)
-_MIGRATION_FILE = regex(r"(?:^|/)(?:migrations?|alembic)/|\.sql$")
-_PROSE = 500
-"""Letters of the prose that are looked at: what a task is stands in its beginning."""
-_IN_TITLE, _IN_KEYWORDS, _IN_FILES, _IN_PROSE, _FIRST_WORD = 3, 2, 4, 1, 2
+_FAILS = regex(
+    r"Traceback \(most recent call last\)|^panic: |\bpanicked at |^ +at .+:\d+(?::\d+)?\)?$"
+    r"|\bcrash(?:es|ed)\b",
+    re.MULTILINE,
+)
+"""What shows a defect, whatever else the title says."""
+_LONGEST_TRACEBACK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What a task is taken for, and by what; no type where nothing tells."""
+class Reading:
+    """One row that a task is taken for, and by what; no type where nothing tells."""
 
     type: TaskType | None = None
     by: str = ""
-    """`Type`, `title`, `keywords`, `files`, or `plan` for whoever planned it."""
+    """`Type`, `title`, `keywords`, `files`, `prose`, or `plan` for whoever planned it."""
     word: str = ""
     """What was read there: `fix` of a title."""
 
@@ -214,96 +235,101 @@ class Kind:
         """As it is recorded: `bugfix (title: fix)`; empty for none."""
         return f"{self.type.name} ({self.by}: {self.word})" if self.type else ""
 
+
+@dataclass(frozen=True, slots=True)
+class WorkType:
+    """The kind and the domain of a task."""
+
+    kind: Reading = Reading()
+    domain: Reading = Reading()
+
+    def __str__(self) -> str:
+        """As it is recorded: `bugfix (title: fix), auth (title: login)`."""
+        return ", ".join(filter(None, map(str, self)))
+
+    def __iter__(self) -> Iterator[Reading]:
+        yield from (self.kind, self.domain)
+
+    @property
+    def rows(self) -> tuple[TaskType, ...]:
+        """The rows of both tables that are known."""
+        return tuple(one.type for one in self if one.type)
+
     @property
     def template(self) -> str:
-        """How such work is done: what holds for every task, and the type's own lines."""
-        return f"{BASE}\n{self.type.template}" if self.type else BASE
+        """How such work is done: what holds for every task, then the lines of both rows."""
+        return "\n".join((BASE, *(row.template for row in self.rows)))
 
     def wants(self, extra: Extra) -> bool:
-        """Whether the type has this check."""
-        return self.type is not None and extra in self.type.extra
+        """Return whether the type has this check."""
+        return any(extra in row.extra for row in self.rows)
 
 
 @lru_cache(maxsize=2048)
-def kind_of(task: Task, planned: str = "") -> Kind:
-    """The type that a task gives itself; else what its text tells; else what was `planned`.
+def classify(task: Task, planned: str = "") -> WorkType:
+    """Return kind and domain: what `Type` names, else what the text shows, else what was `planned`.
 
-    By rule: words of the title, the keywords and the prose, and Output files that are all of one
-    kind. Who plans the task may only choose where the rule cannot.
+    A traceback in the prose outranks the title. `planned` counts only where the rule finds nothing.
     """
-    for row in TABLE if task.type else ():
-        if row.is_named(task.type):
-            return Kind(row, "Type", task.type)
-    said = "\n".join((task.title, " ".join(task.keywords)))
-    silent = not task.outputs and not _words_of_all().search(said)
-    told = (
-        (0, Kind())
-        if silent
-        else max((_score_row(row, task) for row in TABLE), key=lambda one: one[0])
+    kind, domain = (
+        _find_named(table, task.type, "Type")
+        or (_find_defect(task) if table is KINDS else None)
+        or _read(table, task)
+        or _find_named(table, planned, "plan")
+        or Reading()
+        for table in (KINDS, DOMAINS)
     )
-    if told[0]:
-        return told[1]
-    if found := _CREATES.match(task.title):
-        return Kind(TABLE[-1], "title", found[0].casefold())
-    chosen = next((row for row in TABLE if row.is_named(planned)), None)
-    return Kind(chosen, "plan", planned) if chosen else Kind()
+    return WorkType(kind, domain)
 
 
-def _score_row(row: TaskType, task: Task) -> tuple[int, Kind]:
-    """How much a task's text speaks for a row, and by what most.
-
-    A word somewhere in the prose alone tells nothing; it speaks for one of two.
-    """
-    signs = sorted(_signs(row, task), key=lambda sign: -sign[0])
-    if not signs:
-        return 0, Kind()
-    _, by, word = signs[0]
-    in_prose = _IN_PROSE if _words(row).search(task.prose[:_PROSE]) else 0
-    return sum(points for points, _, _ in signs) + in_prose, Kind(row, by, word)
+def _find_named(table: tuple[TaskType, ...], word: str, by: str) -> Reading | None:
+    return next((Reading(row, by, word) for row in table if word and row.is_named(word)), None)
 
 
-@cache
-def _words_of_all() -> re.Pattern[str]:
-    """What every row looks for, at once: most titles hold nothing of it."""
-    return regex("|".join(_words(row).pattern for row in TABLE), re.IGNORECASE)
+def _find_defect(task: Task) -> Reading | None:
+    for by, text in (("title", task.title), ("prose", task.prose[:_LONGEST_TRACEBACK])):
+        if found := _FAILS.search(text):
+            return Reading(KINDS[0], by, found[0].strip(" :(").partition(" (")[0].casefold())
+    return None
 
 
-@cache
-def _words(row: TaskType) -> re.Pattern[str]:
-    return regex(rf"\b(?:{row.words})\b", re.IGNORECASE)
+def _read(table: tuple[TaskType, ...], task: Task) -> Reading | None:
+    """The row that the title begins with, else that all files show, else that a word names."""
+    signs = [sign for row in table for sign in _find_signs(row, task)]
+    if signs:
+        return min(signs, key=lambda sign: sign[0])[1]
+    found = _CREATES.match(task.title) if table is KINDS else None
+    return Reading(KINDS[-1], "title", found[0].casefold()) if found else None
 
 
-def _signs(row: TaskType, task: Task) -> Iterator[tuple[int, str, str]]:
-    words = _words(row)
+def _find_signs(row: TaskType, task: Task) -> Iterator[tuple[int, Reading]]:
+    """What speaks for a row, the strongest with the lowest number."""
+    words = re.compile(rf"\b(?:{row.words})\b", re.IGNORECASE)
     if found := words.search(task.title):
-        first = _FIRST_WORD if found.start() == 0 else 0
-        yield _IN_TITLE + first, "title", found[0].casefold()
-    if found := words.search(" ".join(task.keywords)):
-        yield _IN_KEYWORDS, "keywords", found[0].casefold()
+        yield found.start() + bool(found.start()), Reading(row, "title", found[0].casefold())
     if row.files and task.outputs and all(re.search(row.files, path) for path in task.outputs):
-        yield _IN_FILES, "files", task.outputs[0]
+        yield 1, Reading(row, "files", task.outputs[0])
+    if found := words.search(" ".join(task.keywords)):
+        yield len(task.title) + 1, Reading(row, "keywords", found[0].casefold())
 
 
-def moves_data(task: Task, kind: Kind) -> bool:
-    """Whether data that is there must be readable after a task: a migration, not a new model."""
-    if not kind.wants(Extra.OLD_DATA):
-        return False
-    text = " ".join((task.type, task.title, *task.keywords))
-    return bool(_MIGRATES.search(text)) or any(map(_MIGRATION_FILE.search, task.outputs))
+def describe_type(given: str, work: WorkType) -> str:
+    """The Type as written, then each row that it does not name: `api, bugfix (title: fix)`."""
+    read = [one.type.name if one.by == "Type" else str(one) for one in work if one.type]
+    is_name = given.casefold() in read
+    others = ", ".join(one for one in read if one != given.casefold())
+    return (", " if is_name else ", taken for ").join(filter(None, (given, others)))
 
 
-def domains_of(task: Task, kind: Kind) -> tuple[str, ...]:
+def domains_of(task: Task, work: WorkType) -> tuple[str, ...]:
     """Under which domains of the pattern index a task is searched, its own Type first."""
     own = (task.type.casefold(),) if task.type else ()
-    row = (*kind.type.domains, kind.type.name) if kind.type else ()
-    return tuple(dict.fromkeys((*own, *row, *topics_of(task, kind))))
+    rows = (name for row in work.rows for name in (*row.domains, row.name))
+    return tuple(dict.fromkeys((*own, *rows, *topics_of(task, work))))
 
 
-def topics_of(task: Task, kind: Kind) -> tuple[str, ...]:
+def topics_of(task: Task, work: WorkType) -> tuple[str, ...]:
     """Which of `SEARCHED` a task is about."""
     text = " ".join((task.type, task.title, *task.keywords, *task.acceptance))
-    return tuple(
-        topic
-        for topic, words in SEARCHED.items()
-        if words.search(text) or (kind.type is not None and topic in kind.type.domains)
-    )
+    known = {name for row in work.rows for name in row.domains}
+    return tuple(topic for topic, words in SEARCHED.items() if topic in known or words.search(text))

@@ -17,7 +17,7 @@ from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Reason, ReviewMode
-from runner.plan.task_types import kind_of
+from runner.plan.task_types import classify
 from runner.run.assignment import Assignment
 from runner.run.evaluate import diff_of, find_no_auto, without_reviewer
 from runner.run.limits.failure_policy import count_worked
@@ -294,7 +294,7 @@ class Preparation:
 
     def _make_unread_brief(self, task: Task, attempt: int) -> Brief:
         """A brief of which only the journal hears: what the task is, and what was searched."""
-        patterns, kind = self._match_patterns(task), str(kind_of(task))
+        patterns, kind = self._match_patterns(task), str(classify(task))
         searched = self._describe_search(task)
         return Brief(task, attempt, (), patterns, "", "", kind=kind, searched=searched)
 

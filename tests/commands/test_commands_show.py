@@ -146,7 +146,7 @@ ready: `runner` starts it
 
 plan:
   Line            3
-  Type            api, taken for new-resource
+  Type            api
   Output files    src/**
   Inputs          docs/a.md
   Acceptance      it works

@@ -3,7 +3,7 @@ from context_build import a_task, a_tree
 from runner.context.files import Neighbours, Wanted, candidates, context_files
 from runner.context.outline_cache import outlines_of
 from runner.context.tree import CHARACTERS_A_TOKEN
-from runner.plan.task_types import Kind, kind_of
+from runner.plan.task_types import WorkType, classify
 
 TEXTS = {
     "src/booking/__init__.py": "",
@@ -20,7 +20,7 @@ TEXTS = {
 
 def chosen(task, *, tokens=8000, texts=TEXTS, allow=(), kind=None, **wanted):
     tree = a_tree(texts, allow)
-    asked = Wanted(task, kind or Kind(), **wanted)
+    asked = Wanted(task, kind or WorkType(), **wanted)
     with outlines_of(tree, None) as outlines:
         return context_files(tree, Neighbours(tree, outlines), asked, tokens)
 
@@ -91,7 +91,7 @@ def test_files_that_the_brief_shows_anyway_are_not_shown_twice():
 
 def test_the_type_of_a_task_says_which_of_equally_near_files_come_first():
     task = a_task(title="Rename the store", outputs=("src/booking/store.py",))
-    kind = kind_of(task)
+    kind = classify(task)
     near = [path for path, why in named(chosen(task, kind=kind)) if why == "neighbour"]
     assert near == ["tests/test_store.py", "src/booking/models.py"]
 
@@ -111,6 +111,6 @@ def test_every_candidate_comes_once():
     tree = a_tree(TEXTS)
     task = a_task(outputs=("src/booking/*.py",), inputs=("src/booking/store.py",))
     with outlines_of(tree, None) as outlines:
-        asked = Wanted(task, Kind())
+        asked = Wanted(task, WorkType())
         paths = [path for path, _ in candidates(tree, Neighbours(tree, outlines), asked)]
     assert len(paths) == len(set(paths))

@@ -54,7 +54,7 @@ def test_a_brief_holds_type_tests_skills_decisions_files_and_index(tmp_path):
         "## DECISION-004: Versions\nTask: TASK-002\nContext: Locks.\nDecision: Count.\n"
     )
     brief = a_brief(tmp_path, TREE, **STORE)
-    assert "- Type: bugfix (by its title: fix)\n" in brief.text
+    assert "- Type: bugfix (title: fix)\n" in brief.text
     assert "- Write a test that shows the bug first" in section(brief.text, "How to work")
     assert section(brief.text, "Tests that are there") == (
         "### TC-002: `tests/test_store.py`\n\n```python\ndef test_it_stores(): ...\n```"

@@ -4,9 +4,9 @@ from context_build import a_task, a_tree
 from runner.config.settings import Settings
 from runner.context.skills import BUILT_IN, body_of, load_built_in, load_built_in_text, skills_of
 from runner.model import Severity
-from runner.plan.task_types import Kind, kind_of
+from runner.plan.task_types import WorkType, classify
 
-BUGFIX = kind_of(a_task(type="bugfix"))
+BUGFIX = classify(a_task(type="bugfix"))
 
 
 def front(name="pdf-forms", description="Use when a form is filled in."):
@@ -53,13 +53,15 @@ def test_of_the_built_in_ones_those_come_that_fit_the_type_of_the_task():
         "quality-gates",
         "tdd-loop",
     ]
-    infra = found({}, kind_of(a_task(type="infra"))).found
+    infra = found({}, classify(a_task(type="infra"))).found
     assert [skill.name for skill in infra] == ["plan-mode", "quality-gates", "tool-authoring"]
-    assert len(found({}, Kind()).found) == 5
+    assert len(found({}, WorkType()).found) == 5
 
 
 def test_who_carries_out_a_plan_is_not_told_how_to_make_one():
-    names = [one.name for one in skills_of(a_tree({}), Settings(), Kind(), is_planned=True).found]
+    names = [
+        one.name for one in skills_of(a_tree({}), Settings(), WorkType(), is_planned=True).found
+    ]
     assert "plan-mode" not in names
     assert len(names) == 4
 

@@ -62,7 +62,8 @@ def test_a_test_that_the_plan_says_to_change_is_what_was_asked_for(tmp_path, nam
 def test_what_the_title_tells_holds_as_what_the_type_says_and_other_types_are_not_asked(tmp_path):
     after = CODE | {"tests/test_shop.py": "x"}
     assert findings(tmp_path, CODE, after, title="Refactor the shop")[0].refuses
-    assert findings(tmp_path, CODE, after, title="Refactor the shop", type="api") == []
+    assert findings(tmp_path, CODE, after, title="Refactor the shop", type="api")[0].refuses
+    assert findings(tmp_path, CODE, after, title="Refactor the shop", type="feature") == []
     assert by_type.checks(a_task(type="bugfix"), Settings()) == ()
 
 

@@ -3,12 +3,14 @@ import pytest
 from runner.model import Spec, Task
 from runner.plan.task_types import (
     BASE,
-    TABLE,
+    DOMAINS,
+    KINDS,
     Extra,
-    Kind,
+    Reading,
+    WorkType,
+    classify,
+    describe_type,
     domains_of,
-    kind_of,
-    moves_data,
     topics_of,
 )
 
@@ -17,23 +19,27 @@ def a_task(title="T", **fields):
     return Task(id="TASK-001", title=title, line=1, spec=Spec("", ""), **fields)
 
 
-def test_the_table_has_the_nine_types_and_each_a_template_of_its_own_on_a_shared_base():
-    names = ["bugfix", "refactor", "test-gen", "doc-gen", "auth", "data", "ui", "infra"]
-    assert [row.name for row in TABLE] == [*names, "new-resource"]
-    assert len({row.template for row in TABLE}) == len(TABLE)
-    for row in TABLE:
-        assert Kind(row).template.startswith(f"{BASE}\n- ")
-    words = [word for row in TABLE for word in (row.name, *row.aliases)]
+def test_there_are_six_kinds_and_five_domains_and_each_has_advice_of_its_own():
+    kinds = ["bugfix", "schema-migration", "refactor", "test-gen", "doc-gen", "new-resource"]
+    assert [row.name for row in KINDS] == kinds
+    assert [row.name for row in DOMAINS] == ["auth", "data", "ui", "infra", "api"]
+    rows = (*KINDS, *DOMAINS)
+    assert len({row.template for row in rows}) == len(rows)
+    for kind in KINDS:
+        for domain in DOMAINS:
+            advice = WorkType(Reading(kind), Reading(domain)).template
+            assert advice == f"{BASE}\n{kind.template}\n{domain.template}"
+    words = [word for row in rows for word in (row.name, *row.aliases)]
     assert len(words) == len(set(words))
 
 
 @pytest.mark.parametrize(
     ("type_", "name"),
     [
-        ("api", "new-resource"),
+        ("api", "api"),
         ("auth", "auth"),
         ("Data", "data"),
-        ("migration", "data"),
+        ("migration", "schema-migration"),
         ("infra", "infra"),
         ("ui", "ui"),
         ("test", "test-gen"),
@@ -46,78 +52,122 @@ def test_the_table_has_the_nine_types_and_each_a_template_of_its_own_on_a_shared
     ],
 )
 def test_a_type_of_the_plan_is_found_by_its_name_or_an_alias(type_, name):
-    kind = kind_of(a_task(type=type_))
-    assert (kind.type.name if kind.type else None, bool(kind.by)) == (name, name is not None)
+    rows = classify(a_task(type=type_)).rows
+    assert [row.name for row in rows] == ([name] if name else [])
 
 
 @pytest.mark.parametrize(
-    ("title", "outputs", "told"),
+    ("title", "outputs", "read"),
     [
         ("Fix double booking", ("src/store.py",), "bugfix (title: fix)"),
+        ("Login crashes with KeyError", (), "bugfix (title: crashes), auth (title: login)"),
+        ("Create customers CRUD", (), "new-resource (title: crud), api (title: crud)"),
+        (
+            "Add a phone column",
+            (),
+            "schema-migration (title: add a phone column), data (title: column)",
+        ),
         ("Refactor the pricing module", (), "refactor (title: refactor)"),
         ("Rename Booking to Reservation", (), "refactor (title: rename)"),
-        ("Write tests for the pricing", (), "test-gen (title: write tests)"),
+        ("Write tests for the login", (), "test-gen (title: write tests), auth (title: login)"),
         ("Pricing", ("tests/test_pricing.py",), "test-gen (files: tests/test_pricing.py)"),
         ("README", (), "doc-gen (title: readme)"),
         ("How to install", ("docs/install.md",), "doc-gen (files: docs/install.md)"),
         ("Users log in with a password", (), "auth (title: log in)"),
-        ("Migrate bookings to UTC", (), "data (title: migrate)"),
-        ("Bookings", ("migrations/0002_utc.sql",), "data (files: migrations/0002_utc.sql)"),
-        ("Booking form", ("web/Form.tsx",), "ui (files: web/Form.tsx)"),
+        ("Migrate bookings to UTC", (), "schema-migration (title: migrate), data (title: migrate)"),
+        ("Create the bookings table", (), "new-resource (title: create), data (title: table)"),
+        (
+            "Bookings",
+            ("migrations/2.sql",),
+            "schema-migration (files: migrations/2.sql), data (files: migrations/2.sql)",
+        ),
+        ("Fix a colour", ("web/Form.tsx",), "bugfix (title: fix), ui (files: web/Form.tsx)"),
         ("On each push", (".github/workflows/x.yml",), "infra (files: .github/workflows/x.yml)"),
-        ("Add login endpoint", (), "auth (title: login)"),
+        ("Add login endpoint", (), "new-resource (title: endpoint), auth (title: login)"),
         ("Add something odd", (), "new-resource (title: add)"),
-        ("List bookings endpoint", (), "new-resource (title: endpoint)"),
+        ("List bookings endpoint", (), "new-resource (title: endpoint), api (title: endpoint)"),
         ("Something odd", (), ""),
     ],
 )
-def test_without_a_type_the_text_tells_it_and_by_what(title, outputs, told):
-    assert str(kind_of(a_task(title, outputs=outputs))) == told
+def test_without_a_type_the_text_tells_kind_and_domain_and_by_what(title, outputs, read):
+    assert str(classify(a_task(title, outputs=outputs))) == read
 
 
-def test_one_word_in_the_prose_tells_nothing_and_then_the_plan_may_choose():
-    task = a_task("Something odd", prose="It crashed when the form was sent.")
-    assert kind_of(task) == Kind()
-    assert kind_of(task).template == BASE
-    assert str(kind_of(task, "bugfix")) == "bugfix (plan: bugfix)"
-    assert str(kind_of(task, "nonsense")) == ""
+TRACEBACK = """The page shows:
+
+    Traceback (most recent call last):
+      File "app/login.py", line 3, in login
+    KeyError: 'user'
+"""
 
 
-def test_the_plan_may_not_choose_where_the_rule_can_or_the_task_says_it():
-    assert kind_of(a_task("Fix it"), "docs").type.name == "bugfix"
-    assert kind_of(a_task("Fix it", type="api"), "docs").type.name == "new-resource"
+@pytest.mark.parametrize(
+    ("prose", "word"),
+    [
+        (TRACEBACK, "traceback"),
+        ("Since Monday it crashes.", "crashes"),
+        ("panic: runtime error: index out of range", "panic"),
+        ("thread 'main' panicked at src/main.rs:2:5:", "panicked at"),
+        ("TypeError: x\n    at login (/srv/app/login.js:3:7)", "at login"),
+    ],
+)
+def test_what_shows_a_defect_outranks_the_words_of_the_title(prose, word):
+    work = classify(a_task("Add a login page", prose=prose))
+    assert str(work) == f"bugfix (prose: {word}), auth (title: login)"
+    assert work.wants(Extra.RED_FIRST)
 
 
-def test_the_extra_checks_are_those_of_the_types():
-    extra = {row.name: row.extra for row in TABLE if row.extra}
+def test_the_plan_may_choose_only_what_the_rule_does_not_find():
+    task = a_task("Something odd", prose="It was wrong when the form was sent.")
+    assert classify(task) == WorkType()
+    assert classify(task).template == BASE
+    assert str(classify(task, "bugfix")) == "bugfix (plan: bugfix)"
+    assert str(classify(task, "nonsense")) == ""
+    assert str(classify(a_task("Fix it"), "docs")) == "bugfix (title: fix)"
+    assert str(classify(a_task("Fix it"), "ui")) == "bugfix (title: fix), ui (plan: ui)"
+
+
+def test_a_written_type_sets_the_one_that_it_names():
+    work = classify(a_task("Fix the login", type="api"))
+    assert str(work) == "bugfix (title: fix), api (Type: api)"
+    assert describe_type("api", work) == "api, bugfix (title: fix)"
+    assert str(classify(a_task("Fix the login", type="docs"))) == (
+        "doc-gen (Type: docs), auth (title: login)"
+    )
+    assert describe_type("spike", classify(a_task("Odd", type="spike"))) == "spike"
+
+
+def test_the_extra_checks_are_those_of_the_kinds():
+    extra = {row.name: row.extra for row in (*KINDS, *DOMAINS) if row.extra}
     assert extra == {
         "bugfix": (Extra.RED_FIRST,),
         "refactor": (Extra.TESTS_STAY,),
-        "data": (Extra.OLD_DATA,),
+        "schema-migration": (Extra.OLD_DATA,),
     }
 
 
-def test_a_migration_moves_data_and_a_new_model_does_not():
-    def moves(**fields):
-        task = a_task(**fields)
-        return moves_data(task, kind_of(task))
-
-    assert moves(type="migration")
-    assert moves(title="Migrate bookings to UTC")
-    assert moves(title="Bookings", outputs=("db/migrations/0002.sql",))
-    assert not moves(title="Booking model", type="data")
-    assert not moves(title="Fix the migration guide", type="docs")
+@pytest.mark.parametrize(
+    ("fields", "is_asked"),
+    [
+        ({"type": "migration"}, True),
+        ({"title": "Migrate bookings to UTC"}, True),
+        ({"title": "Bookings", "outputs": ("db/migrations/0002.sql",)}, True),
+        ({"title": "Booking model", "type": "data"}, False),
+        ({"title": "Write the migration guide", "type": "docs"}, False),
+    ],
+)
+def test_a_migration_is_asked_for_old_data_and_a_new_model_is_not(fields, is_asked):
+    assert classify(a_task(**fields)).wants(Extra.OLD_DATA) is is_asked
 
 
 def test_patterns_are_searched_under_the_domains_of_the_type_and_of_money():
-    assert domains_of(a_task(type="migration"), kind_of(a_task(type="migration")))[:3] == (
+    assert domains_of(a_task(type="migration"), classify(a_task(type="migration")))[:2] == (
         "migration",
-        "data",
-        "database",
+        "schema-migration",
     )
     task = a_task("Refunds endpoint")
-    assert {"api", "payment"} <= set(domains_of(task, kind_of(task)))
-    assert domains_of(a_task("Odd"), Kind()) == ()
+    assert {"api", "payment"} <= set(domains_of(task, classify(task)))
+    assert domains_of(a_task("Odd"), WorkType()) == ()
 
 
 @pytest.mark.parametrize(
@@ -132,5 +182,5 @@ def test_patterns_are_searched_under_the_domains_of_the_type_and_of_money():
 )
 def test_what_is_about_auth_database_or_payment_is_so_whatever_its_type(fields, topics):
     task = a_task(**fields)
-    found = topics_of(task, kind_of(task))
+    found = topics_of(task, classify(task))
     assert found == (("database", "payment") if topics is None else topics)

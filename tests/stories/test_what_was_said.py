@@ -40,6 +40,7 @@ def test_show_tells_the_type_that_a_task_is_taken_for(workplace):
     assert "Type            bugfix (title: fix)" in workplace.runner("show", "TASK-001").out
     shown = json.loads(workplace.runner("show", "TASK-001", "--json").out)
     assert shown["detectedType"] == "bugfix (title: fix)"
+    assert (shown["detectedKind"], shown["detectedDomain"]) == ("bugfix", None)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Decision
 from runner.plan.patterns import PatternIndex
-from runner.plan.task_types import kind_of, topics_of
+from runner.plan.task_types import classify, topics_of
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.documents import document
 from runner.report.table import table
@@ -241,7 +241,7 @@ def _domain(task: Task | None) -> str:
     """What a task's pattern is for: its Type, else what the task is about."""
     if task is None:
         return ""
-    return task.type or next(iter(topics_of(task, kind_of(task))), "")
+    return task.type or next(iter(topics_of(task, classify(task))), "")
 
 
 def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool:

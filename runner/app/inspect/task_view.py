@@ -8,7 +8,7 @@ from runner.journal.evidence import Standing, evaluate_standing, evidence_of
 from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
-from runner.plan.task_types import kind_of
+from runner.plan.task_types import classify, describe_type
 from runner.report.documents import grade_part
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
@@ -104,7 +104,7 @@ def _format_standing(task: Task, view: View, past: TaskHistory) -> Iterator[str]
 
 def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     yield from _field("Line", str(task.line))
-    yield from _field("Type", display(_format_type(task)))
+    yield from _field("Type", display(describe_type(task.type, classify(task))))
     yield from _field("Depends on", ", ".join(map(display, task.depends_on)))
     yield from _fields("Output files", map(display, task.outputs))
     yield from _fields("Inputs", map(display, task.inputs))
@@ -126,20 +126,6 @@ def _format_plan(task: Task, *, digests: bool) -> Iterator[str]:
     if digests:
         yield from _field("Digest, what", task.spec.what)
         yield from _field("Digest, proof", task.spec.proof)
-
-
-def _format_type(task: Task) -> str:
-    """The type as it is written, and what it is taken for where that is said in other words."""
-    kind = kind_of(task)
-    if not task.type or kind.type is None:
-        return task.type or str(kind)
-    taken = kind.type.name if kind.by == "Type" else str(kind)
-    return task.type if taken == task.type.casefold() else f"{task.type}, taken for {taken}"
-
-
-def format_task_type(task: Task) -> str:
-    """What kind of work a task is taken for, and by what: `bugfix (title: fix)`."""
-    return str(kind_of(task))
 
 
 def _rest(task: Task) -> Iterator[str]:
@@ -254,11 +240,13 @@ def _decisions(past: TaskHistory) -> Iterator[str]:
 def describe_task_whole(asked: OneTask, story: TaskStory) -> dict[str, object]:
     """The content of the document `task`."""
     task, view = asked.task, asked.view
-    known = view.states[task.id]
+    known, work = view.states[task.id], classify(task)
     outlined = next(one for one in view.tasks if one.id == task.id)
     return {
         "task": task,
-        "detectedType": format_task_type(task) or None,
+        "detectedType": str(work) or None,
+        "detectedKind": work.kind.type.name if work.kind.type else None,
+        "detectedDomain": work.domain.type.name if work.domain.type else None,
         "status": known.status,
         "note": view.note(outlined),
         "reason": known.reason,

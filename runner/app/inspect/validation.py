@@ -292,7 +292,7 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
 
     with read.Repository.open(project.root) as repository:
         tree = Tree.of(repository, commit, project.settings)
-        for one in skills.skills_of(tree, project.settings, task_types.Kind()).warnings:
+        for one in skills.skills_of(tree, project.settings, task_types.WorkType()).warnings:
             lines = tree.text(one.path)[0].splitlines()
             said = lines[one.line - 1] if one.line <= len(lines) else ""
             place = (one.path, one.line, 1)
