@@ -16,18 +16,27 @@ PRELOAD = r"""'use strict';
 // Loaded before every program of Node in a proof. Whatever goes wrong here, the program runs on.
 (() => {
   const env = process.env, root = env.RUNNER_WATCH_ROOT, out = env.RUNNER_WATCH_OUT;
-  if (!root || !out) return;
+  if (!out) return;
   try {
     const fs = require('fs'), { fileURLToPath } = require('url');
     const { Session } = require('inspector');
     const shared = (env.RUNNER_WATCH_SHARED || '').split(':').filter(Boolean);
+    const copies = Object.entries(JSON.parse(env.RUNNER_WATCH_COPIES || '{}'));
     const told = new Set();
+    const isForeign = (path) => root && path.startsWith(`${root}/`) &&
+      !shared.some((folder) => path.startsWith(`${folder}/`));
+    // A copy of a file of the repository that is not what the repository has.
+    const isOld = (path) => copies.some(([copy, source]) => {
+      if (!path.startsWith(`${copy}/`)) return false;
+      const file = source + path.slice(copy.length);
+      return fs.existsSync(file) && !fs.readFileSync(file).equals(fs.readFileSync(path));
+    });
     const hear = (name) => {
       try {
         const path = name.startsWith('file:') ? fileURLToPath(name) : name;
-        if (told.has(path) || !path.startsWith(`${root}/`)) return;
+        if (told.has(path) || !path.startsWith('/')) return;
         told.add(path);
-        if (shared.some((folder) => path.startsWith(`${folder}/`))) return;
+        if (!isForeign(path) && !isOld(path)) return;
         fs.appendFileSync(out, `${path}\n`);
       } catch { /* it is not told */ }
     };

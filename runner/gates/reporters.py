@@ -185,7 +185,7 @@ _SHELL = """\
 #!/bin/sh
 # Runs before {tool} in a proof: keeps what its tests say, and passes on its exit.
 real={real}
-if [ -n "$RUNNER_WATCH_OUT" ]; then
+if [ -n "$RUNNER_WATCH_OUT" ] && [ -n "$RUNNER_WATCH_ROOT" ]; then
   case " $1 $2 $3 " in
     *" test "* | *" t "* | *" nextest "* | *" build "* | *" run "*)
       {{ {packages} ; }} 2> /dev/null | grep -F "$RUNNER_WATCH_ROOT/" |

@@ -7,6 +7,7 @@ So one module leads such paths to the scratch tree, and tells what was imported 
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 import shlex
@@ -21,10 +22,11 @@ from runner import effects
 from runner.gates import loaded_scripts, own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
+from runner.process.installed_copies import find_copies
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runner.gates.base import GateContext
     from runner.process.base import Place, Sandbox
@@ -137,14 +139,17 @@ def redirect_environment(
 
 def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) -> dict[str, str]:
     """The same, with each program of Python and of Node writing down what it loaded elsewhere."""
-    if sandbox.contains:
+    root = str(sandbox.sees(place, place.tree))
+    copies = {copy: f"{root}/{source}" for copy, source in find_copies(place).items()}
+    if sandbox.contains and not copies:
         return {}
     effects.unlink(place.box / _SEEN)
     redirected = redirect_environment(place, sandbox, given)
     script = write_module(place) / _NODE
     own_files.put(script, loaded_scripts.PRELOAD.encode())
     options = f"{given.get('NODE_OPTIONS', '')} {loaded_scripts.quote(script)}".strip()
-    return {**redirected, "NODE_OPTIONS": options, _OUT: str(place.box / _SEEN)}
+    told = {"RUNNER_WATCH_COPIES": json.dumps(copies), _OUT: str(place.box / _SEEN)}
+    return {**redirected, "NODE_OPTIONS": options, **told}
 
 
 def findings(bench: GateContext) -> tuple[Finding, ...]:
@@ -161,9 +166,23 @@ def findings(bench: GateContext) -> tuple[Finding, ...]:
         Finding(
             check="imports",
             message=f"the tests imported the installed copy of {shown}, not the proposed code",
-            hint="apt-get install bubblewrap, or name these files by relative paths",
+            hint=_hint(bench, seen),
         ),
     )
+
+
+def _hint(bench: GateContext, seen: Sequence[str]) -> str:
+    old = [
+        path
+        for path in seen
+        for copy in find_copies(bench.place)
+        if f"{path}/".startswith(f"{copy}/")
+    ]
+    if not old:
+        return "apt-get install bubblewrap, or name these files by relative paths"
+    if "/node_modules/" in old[0]:
+        return "write `link:` for `file:` in package.json, and install again"
+    return "install the package in editable form: pip install -e PATH"
 
 
 def _load_seen(file: Path) -> list[str]:

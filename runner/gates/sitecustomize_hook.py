@@ -53,13 +53,14 @@ class Repository:
 
     def __init__(self) -> None:
         environ = os.environ
-        self.root, self.tree = environ["RUNNER_WATCH_ROOT"], environ["RUNNER_WATCH_TREE"]
-        shared = environ["RUNNER_WATCH_SHARED"].split(os.pathsep)
+        self.root = environ.get("RUNNER_WATCH_ROOT", "")
+        self.tree = environ.get("RUNNER_WATCH_TREE", "")
+        shared = environ.get("RUNNER_WATCH_SHARED", "").split(os.pathsep)
         self.shared = tuple(path + os.sep for path in shared if path)
 
     def holds(self, path: Any) -> bool:
         """Whether a path leads to a file of the repository that is not installed there."""
-        if not isinstance(path, str) or not os.path.isabs(path):
+        if not self.root or not isinstance(path, str) or not os.path.isabs(path):
             return False
         real = os.path.realpath(path)
         inside = real == self.root or real.startswith(self.root + os.sep)
@@ -122,16 +123,37 @@ class Redirected:
 def watch() -> None:
     """Write down, at exit, which modules came from the repository's own path."""
     repository, out = Repository(), os.environ["RUNNER_WATCH_OUT"]
+    copies = os.environ.get("RUNNER_WATCH_COPIES", "{}")
 
     def tell() -> None:
         files = {getattr(module, "__file__", None) for module in tuple(sys.modules.values())}
         seen = sorted(os.path.realpath(str(path)) for path in filter(repository.holds, files))
         seen = [path for path in seen if "site-packages" not in path]
+        if copies != "{}":
+            seen += _find_old(files, copies)
         if seen:
             with open(out, "a", encoding="utf-8") as file:
                 file.write("".join(path + "\n" for path in seen))
 
     atexit.register(tell)
+
+
+def _find_old(files: Any, copies: str) -> list[str]:
+    """The files that are copies of files of the repository, and not what it has now."""
+    import json
+
+    found = []
+    for path in (os.path.realpath(path) for path in files if path):
+        for copy, source in json.loads(copies).items():
+            if (path + os.sep).startswith(copy + os.sep) and path.endswith(".py"):
+                with (
+                    Quietly(),
+                    open(path, "rb") as one,
+                    open(source + path[len(copy) :], "rb") as two,
+                ):
+                    if one.read() != two.read():
+                        found.append(path)
+    return sorted(found)
 
 
 # --- how tests end ------------------------------------------------------------------------

@@ -31,7 +31,7 @@ _STORES = (".pnpm", ".store")
 _BIN = ".bin"
 _CACHES = frozenset({".cache", ".vite", ".vite-temp"})
 """What tools write there: the command's own."""
-_NEEDED = ("dependencies", "peerDependencies", "optionalDependencies")
+NEEDED = ("dependencies", "peerDependencies", "optionalDependencies")
 _LARGEST = 1 << 20
 _MOST_COPIED = 5000
 """Files of packages that are copied; further packages are linked."""
@@ -93,7 +93,7 @@ def find_layouts(place: Place) -> dict[str, Layout]:
     """Return what takes the place of shared folders from which links lead into the repository."""
     packages = tuple(share for share in place.shares if share.endswith(MODULES))
     # An installer renames files of its own in the folder, whatever else it changes.
-    changed = tuple(_changed(f"{place.shown}/{share}") for share in packages)
+    changed = tuple(changed_at(f"{place.shown}/{share}") for share in packages)
     return _find_layouts(str(place.shown), packages, changed)
 
 
@@ -105,7 +105,8 @@ def _make_caches(place: Place, share: str) -> Layout:
     return caches
 
 
-def _changed(path: str) -> int:
+def changed_at(path: str) -> int:
+    """When something was last made, removed or renamed in a folder; 0 where there is none."""
     with suppress(OSError):
         return os.stat(path).st_mtime_ns
     return 0
@@ -167,11 +168,11 @@ def _find_one(entry: os.DirEntry[str], name: str, path: str) -> Iterator[_Packag
 
 def _find_dependents(packages: list[_Package], names: set[str]) -> set[str]:
     """Real folders of the packages that depend on one of these, or on one that does."""
-    needs = {one: _load_needs(one.real) for one in packages if not one.is_link}
+    needs = {one: load_needs(one.real) for one in packages if not one.is_link}
     found: set[str] = set()
     known = set(names)
     while True:
-        more = [one for one, needed in needs.items() if needed & known]
+        more = [one for one, needed in needs.items() if needed.keys() & known]
         if not more:
             return found
         for one in more:
@@ -180,14 +181,15 @@ def _find_dependents(packages: list[_Package], names: set[str]) -> set[str]:
             known.add(one.name)
 
 
-def _load_needs(folder: str) -> frozenset[str]:
-    """Names of the packages that a package declares to need."""
+def load_needs(folder: str, kinds: tuple[str, ...] = NEEDED) -> dict[str, str]:
+    """Names of the packages that a package declares to need, and what it says of each."""
     try:
         with open(f"{folder}/package.json", "rb") as file:
             manifest = json.loads(file.read(_LARGEST))
-        return frozenset(name for kind in _NEEDED for name in manifest.get(kind) or ())
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return frozenset()
+        found = (manifest.get(kind) or {} for kind in kinds)
+        return {str(name): str(said) for each in found for name, said in each.items()}
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return {}
 
 
 # --- what takes its place -------------------------------------------------------------

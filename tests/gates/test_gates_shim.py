@@ -245,6 +245,51 @@ def test_a_package_that_node_loads_is_no_file_of_the_repository(tmp_path):
     assert (ran.tail.strip(), found) == ("here", ())
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize(("proposed", "is_old"), [("1", False), ("2", True)])
+@pytest.mark.parametrize("manager", ["yarn", "pnpm"])
+def test_an_installed_copy_that_is_not_the_proposed_code_is_found_out(
+    tmp_path, manager, proposed, is_old
+):
+    inside = ".pnpm/core@file+core/node_modules/core" if manager == "pnpm" else "core"
+    files = {
+        "real/package.json": '{"dependencies": {"core": "file:./core"}}',
+        "real/core/index.js": "module.exports = 1;",
+        f"real/node_modules/{inside}/index.js": "module.exports = 1;",
+        f"real/node_modules/{inside}/made.js": "",
+        "tree/core/index.js": f"module.exports = {proposed};",
+    }
+    if manager == "pnpm":
+        (tmp_path / "real/node_modules").mkdir(parents=True)
+        (tmp_path / "real/node_modules/core").symlink_to(inside)
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/node_modules").symlink_to(tmp_path / "real/node_modules")
+    line = "require('core'); require('core/made.js')"
+    ran, found = prove(tmp_path, f'node -e "{line}"', shares=("node_modules",), start_files=files)
+    assert ran.passed, ran.tail
+    said = f"the tests imported the installed copy of node_modules/{inside}/index.js,"
+    assert [one.message.startswith(said) for one in found] == [True] * is_old
+
+
+@pytest.mark.parametrize(("proposed", "is_old"), [("X = 1", False), ("X = 2", True)])
+def test_an_installed_copy_of_python_is_found_out_too(tmp_path, proposed, is_old):
+    packages = f"real/.venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    url = f'{{"url": "file://{tmp_path}/real/libs/price", "dir_info": {{}}}}'
+    files = {
+        "real/libs/price/src/price/__init__.py": "X = 1",
+        "tree/libs/price/src/price/__init__.py": proposed,
+        f"{packages}/price/__init__.py": "X = 1",
+        f"{packages}/price-1.dist-info/direct_url.json": url,
+        f"{packages}/price-1.dist-info/RECORD": "price/__init__.py,,\nprice-1.dist-info/RECORD,,\n",
+    }
+    line = f"import sys; sys.path.append('{tmp_path}/{packages}'); import price"
+    ran, found = prove(tmp_path, f'python3 -c "{line}"', shares=(".venv",), start_files=files)
+    assert ran.passed, ran.tail
+    assert len(found) == is_old
+    if is_old:
+        assert "the installed copy of .venv/lib/" in found[0].message
+
+
 def test_a_child_of_the_test_is_watched_too_and_one_that_fails(tmp_path):
     inner = on_path(tmp_path)
     line = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"

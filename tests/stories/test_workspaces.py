@@ -104,8 +104,9 @@ def test_a_member_of_a_uv_workspace_runs_the_proposed_library(workplace, sandbox
     (packages / "core.pth").write_text(f"{workplace.root / 'libs/core/src'}\n")
     line = 'test "$UV_NO_SYNC" = 1 && '
     line += "cd services/api && .venv/bin/python -m unittest -q test_api.py"
+    loads = "services/api/.venv/bin/python -c 'import core; print(core.__file__)' > a.txt"
     workplace.plan(
-        a_task("TASK-001", "Good", blocks={"libs/core/a.txt": "a"}, tests=[line]),
+        a_task("TASK-001", "Good", outputs=["a.txt"], command=loads, tests=[line]),
         a_task(
             "TASK-002",
             "Bad",
@@ -116,6 +117,8 @@ def test_a_member_of_a_uv_workspace_runs_the_proposed_library(workplace, sandbox
     ended = workplace.run("--sandbox", with_sandbox(sandbox))
     assert workplace.landings == ["TASK-001"], ended.said
     assert "2 != 1" in ended.said, ended.said
+    where = workplace.root if sandbox == "bubblewrap" else workplace.home / "cache"
+    assert workplace.read("a.txt").startswith(str(where))
 
 
 GO = {
