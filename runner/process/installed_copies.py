@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from runner.process.environments import MODULES
-from runner.process.package_links import NEEDED, changed_at, load_needs
+from runner.process.package_links import NEEDED, read_change_time, load_needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def find_copies(place: Place) -> dict[str, str]:
 
 
 def _installed_at(folder: str) -> tuple[int, ...]:
-    return tuple(map(changed_at, (folder, *glob(f"{escape(folder)}/{_PACKAGES}"))))
+    return tuple(map(read_change_time, (folder, *glob(f"{escape(folder)}/{_PACKAGES}"))))
 
 
 @lru_cache(maxsize=512)

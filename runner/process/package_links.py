@@ -93,7 +93,7 @@ def find_layouts(place: Place) -> dict[str, Layout]:
     """Return what takes the place of shared folders from which links lead into the repository."""
     packages = tuple(share for share in place.shares if share.endswith(MODULES))
     # An installer renames files of its own in the folder, whatever else it changes.
-    changed = tuple(changed_at(f"{place.shown}/{share}") for share in packages)
+    changed = tuple(read_change_time(f"{place.shown}/{share}") for share in packages)
     return _find_layouts(str(place.shown), packages, changed)
 
 
@@ -105,7 +105,7 @@ def _make_caches(place: Place, share: str) -> Layout:
     return caches
 
 
-def changed_at(path: str) -> int:
+def read_change_time(path: str) -> int:
     """When something was last made, removed or renamed in a folder; 0 where there is none."""
     with suppress(OSError):
         return os.stat(path).st_mtime_ns
