@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from runner.process.environments import MODULES
-from runner.process.package_links import NEEDED, read_change_time, load_needs
+from runner.process.package_links import NEEDED, load_needs, read_change_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
