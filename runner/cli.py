@@ -68,16 +68,20 @@ def _out_of_processes() -> ExitCode:
     return error.code
 
 
-def _run(words: list[str]) -> ExitCode:
+def _run(words: list[str]) -> int:
     entry, rest = _entry(words)
-    is_help = not {"-h", "--help"}.isdisjoint(rest)
+    own = rest[: rest.index("--")] if "--" in rest else rest  # behind it are words of a command
+    is_help = not {"-h", "--help"}.isdisjoint(own)
     parser = _parser(entry, width=None if is_help else _ANY_WIDTH)
     command = fill(parser, entry)
     if is_help:
         from runner.commands.help import hand_down_examples
 
         hand_down_examples(parser)
-    arguments = parser.parse_args(rest)
+    takes_command = parser.get_default("command") is not None
+    arguments = parser.parse_args(own if takes_command else rest)
+    if takes_command:
+        arguments.command = tuple(rest[len(own) + 1 :])
     if entry.name not in _WITHOUT_REPOSITORY:
         _finish_cut_off_landing()
     return command.execute(arguments, os.environ)

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
 
-    from runner.errors import ExitCode
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -85,6 +83,7 @@ TABLE = (
     Entry("prune", "leftovers", "take away old logs, drafts and slots that nothing needs"),
     Entry("gate", "gate", "what a pull request may break, run on it as it is when merged"),
     Entry("ship", "verify", "verify everything, declare SHIP and tag the commit"),
+    Entry("shell", "task_shell", "a command, or a shell, where a task's proof ran", shown=True),
     Entry(
         "parallel",
         "parallel",
@@ -150,7 +149,7 @@ class Command(NamedTuple):
 
     examples: str
     arguments: Callable[[argparse.ArgumentParser], None]
-    execute: Callable[[argparse.Namespace, Mapping[str, str]], ExitCode]
+    execute: Callable[[argparse.Namespace, Mapping[str, str]], int]
 
 
 def fill(parser: argparse.ArgumentParser, entry: Entry) -> Command:

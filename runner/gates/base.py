@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import configured_support, failed_bounds
+    from runner.gates import absent_files, configured_support, failed_bounds
     from runner.gates.failed_bounds import Bounds
     from runner.gates.junit import TestResults, Told
     from runner.gates.proof_cache import ProofMemory
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
     from runner.process.supervise import Course
     from runner.writes import project_compile
 else:
+    absent_files = lazy_module("runner.gates.absent_files")
     configured_support = lazy_module("runner.gates.configured_support")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
     project_compile = lazy_module("runner.writes.project_compile")
 
 
+_LONGEST_TYPED = 300
+"""Characters of a command that a person may type again."""
 INTEGRITY = "integrity"
 """The kind of the runner's own checks of what a change takes away from tests."""
 
@@ -302,12 +306,34 @@ def _hint(check: Check, ran: Ran, bench: GateContext | None) -> str:
                 if bench
                 else ""
             )
-            return held or _unbuilt(ran, bench) or f"run it yourself: {name_command(check)}"
+            return held or (_name_cause(check, ran, bench) if bench else "")
 
 
-def _unbuilt(ran: Ran, bench: GateContext | None) -> str:
+def _name_cause(check: Check, ran: Ran, context: GateContext) -> str:
+    """What it lacked that the work tree has, and what to do; else how to see it fail."""
+    if absent := absent_files.explain_absent(context.place, ran.tail, check.command):
+        return f"{absent}, then: runner retry {context.task.id}" if context.task.line else absent
+    return _unbuilt(ran, context) or suggest_shell(check, context)
+
+
+def suggest_shell(check: Check, context: GateContext) -> str:
+    """What a person types to see a check fail as it did; empty for what is no task's."""
+    task, line = context.task.id, check.command
+    if not context.task.line:  # it stands in no plan: a suite, the gates of the whole
+        return ""
+    walls = {"auto": "", "none": "--no-sandbox "}
+    settings = context.settings
+    flags = walls.get(settings.sandbox, f"--sandbox {settings.sandbox} ")
+    if settings.task_graph:
+        flags += f"--task-graph {shlex.quote(settings.task_graph)} "
+    plain = line.isprintable() and len(line) <= _LONGEST_TYPED and redact(line) == line
+    named = shlex.quote(line) if plain else "" if check.task else check.id
+    return f"see it fail: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
+
+
+def _unbuilt(ran: Ran, context: GateContext) -> str:
     """That a package was not compiled, which in the repository may lie there, ignored by git."""
-    name = project_compile.find_unbuilt_package(bench.place.tree, ran.tail) if bench else ""
+    name = project_compile.find_unbuilt_package(context.place.tree, ran.tail)
     what = f"{name}, a package of this repository, is not built where this runs"
     return f"{what}: have the command build it first" if name else ""
 

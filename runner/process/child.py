@@ -288,8 +288,13 @@ def _seconds(spent: re.Match[bytes]) -> float:
 # --- spawn ----------------------------------------------------------------------------
 
 
-def plant(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:
-    """Start it; its options and its filter come in files, where the sandbox takes them so."""
+def plant(
+    prepared: Prepared, group: Group | None, *, piped: bool, on_terminal: bool = False
+) -> tree.Tree:
+    """Start it; its options and its filter come in files, where the sandbox takes them so.
+
+    `on_terminal`: with our own input and output in place of pipes.
+    """
     mark = tree.new_mark()
     program = prepared.argv[0]
     files = _files(prepared)
@@ -328,8 +333,8 @@ def plant(prepared: Prepared, group: Group | None, *, piped: bool) -> tree.Tree:
             group.around(argv) if group else argv,
             cwd=prepared.cwd,
             env={**prepared.env, tree.MARK: mark},
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdin=None if on_terminal else subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdout=None if on_terminal else subprocess.PIPE,
             stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
             # The pipes are read by their descriptors: what Python had read ahead no select would
             # tell of.

@@ -31,6 +31,31 @@ if TYPE_CHECKING:
 # --- in its sandbox -------------------------------------------------------------------
 
 
+def run_on_terminal(command: Command, sandbox: Sandbox) -> int:
+    """Run a command with our own input and output, such as a shell for a person; its exit code.
+
+    Place, environment, sandbox and network hold as for any other; its time limits do not. Raises
+    OSError or ValueError where it cannot be started.
+    """
+    prepared = sandbox.enclose(command)
+    group = group_for(with_device(command.limits, command.place.tree))
+    try:
+        started = child.plant(prepared, group, piped=False, on_terminal=True)
+        try:
+            return started.first.wait()
+        finally:
+            if group:
+                group.kill()
+            started.kill()
+            started.close()
+            if started.first.stderr:
+                started.first.stderr.close()
+    finally:
+        for end in (prepared.leave, prepared.door and prepared.door.close, group and group.close):
+            if end:
+                end()
+
+
 LONGEST_LINE = 16 << 20
 """Bytes of one line: whoever says more is not to be listened to."""
 _CHUNK = 1 << 16

@@ -84,6 +84,12 @@ def _notes(repo: Repository) -> str:
     return f"refs/runner/{own_name(repo, _DRAFTS)}"
 
 
+def find_draft(repo: Repository, task: str, branch: str) -> str | None:
+    """The commit of a draft branch, as it was made where somebody deleted the branch."""
+    names = (f"refs/heads/{branch}", f"{_notes(repo)}/{task}/{branch}")
+    return next(filter(None, map(repo.resolve, names)), None)
+
+
 def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
     """Make the branch, and note beside it what it was made of, in one transaction."""
     names = (f"refs/heads/{branch}", f"{_notes(repo)}/{task}/{branch}")

@@ -30,13 +30,14 @@ from runner.writes.pipeline import admit_writes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates import failed_bounds
+    from runner.gates import absent_files, failed_bounds
     from runner.gates.base import Check
     from runner.journal.events import Event as Happening
     from runner.model import Change
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned import plan_session
 else:
+    absent_files = lazy_module("runner.gates.absent_files")
     failed_bounds = lazy_module("runner.gates.failed_bounds")
     plan_session = lazy_module("runner.run.planned.plan_session")
 
@@ -229,7 +230,8 @@ def _find_met_bound(
     about = failed_bounds.About(command, settings.network_for(asked), asked)
     where = (site.place, site.sandbox, site.environment(assignment), settings)
     held = failed_bounds.bounds_of(*where, command_limits(assignment.task, settings), about)
-    return failed_bounds.find_met_bound(tail, code, held)
+    bound = failed_bounds.find_met_bound(tail, code, held)
+    return bound or absent_files.explain_absent(site.place, tail, command)
 
 
 _CHECK = "run_gate"

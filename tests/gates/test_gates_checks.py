@@ -108,7 +108,7 @@ def test_a_check_that_fails_says_how_with_the_end_of_its_output(tmp_path):
     assert proof.verdict is Verdict.FAIL
     assert finding.refuses
     assert finding.message == "`echo why; exit 3` ended with exit code 3"
-    assert finding.hint == "run it yourself: echo why; exit 3"
+    assert finding.hint == "see it fail: runner shell TASK-001 -- 'echo why; exit 3'"
     assert finding.detail.strip() == "why"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
@@ -12,7 +12,7 @@ from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.repo.own_refs import find_own_name, list_refs, own_name
-from runner.repo.refs import draft, drop_ref, keep_ref, read_ref
+from runner.repo.refs import draft, drop_ref, find_draft, keep_ref, read_ref
 from runner.run.landing.lander import changes_between
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -105,6 +105,22 @@ def draft_of_tried(repository: Repository, task: Task, attempts: Container[int])
     base = repository.resolve(f"{commit}^")
     kept = [*changes_between(repository, base, commit), *_with_ignored(repository, base or "")]
     return draft(repository, task.id, task.title, base, kept, message)
+
+
+class Kept(NamedTuple):
+    """Work of an attempt that did not pass."""
+
+    commit: str
+    shown: str
+    """Where it is kept, in words."""
+
+
+def read_kept(repository: Repository, task: str, branch: str) -> Kept | None:
+    """The draft branch of a task, else what its last failed attempt came to; None without both."""
+    if branch and (commit := find_draft(repository, task, branch)):
+        return Kept(commit, branch)
+    commit = read_ref(repository, _tried(repository, task))
+    return Kept(commit, "its last attempt") if commit else None
 
 
 def drop_tried(repository: Repository, task: str) -> None:

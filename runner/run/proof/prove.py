@@ -98,7 +98,7 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
         why = "not checked out: git submodule update --init"
     verb = "are submodules, which are" if len(lacking) > 1 else "is a submodule, which is"
     said = f"{join_few(lacking)} {verb} {why}"
-    told = replace(first, hint="; ".join(filter(None, (first.hint, said))))
+    told = replace(first, hint="; ".join(filter(None, (said, first.hint))))
     return tuple(told if one is first else one for one in findings)
 
 

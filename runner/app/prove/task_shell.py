@@ -1,0 +1,164 @@
+"""A command, or a shell, in the tree, sandbox, environment and folder of a task's last proof."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.app.inspect.view import View
+from runner.app.prove.prove_tree import open_slots
+from runner.errors import RunnerError
+from runner.gates.base import Check, command_limits
+from runner.gates.check_run import try_check
+from runner.gates.registry import checks_of
+from runner.model import Network, Status
+from runner.process.base import Command
+from runner.process.interactive import run_on_terminal
+from runner.repo.read import Repository
+from runner.run.landing.drafts import load_held_changes, read_kept
+from runner.run.landing.lander import changes_between
+from runner.run.proof.inspection import make_context
+from runner.run.selection import find_id
+from runner.text.wording import short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runner.gates.base import GateContext
+    from runner.journal.task_state import TaskState
+    from runner.model import Change, Task
+    from runner.project import Project
+
+
+class Tree(StrEnum):
+    """Which tree a person asks for."""
+
+    DRAFT = "draft"
+    PROPOSAL = "proposal"
+    BASE = "base"
+
+
+class _Subject(NamedTuple):
+    """A commit, the changes on it, and what they are in words."""
+
+    base: str
+    changes: tuple[Change, ...]
+    shown: str
+
+
+class Ended(NamedTuple):
+    """How the command ended."""
+
+    exit: int
+    why: str = ""
+    """Why the proof refuses it although it ended with 0."""
+
+
+def run_in_tree(
+    project: Project,
+    typed: str,
+    wanted: Tree | None,
+    words: Sequence[str],
+    *,
+    hear: Callable[[str], None],
+    say: Callable[[str], None],
+) -> Ended:
+    """Run a command as the proof of a task would; a shell where there are no words.
+
+    One word is a line for the shell, or the id of one of the task's checks; several are a program
+    with its arguments. `hear` gets the output, `say` what a person should know before. Raises
+    RunnerError where the task has no such tree.
+    """
+    view = View.of(project)
+    id_ = find_id(typed, view.states)
+    task = next(one for one in project.plan(project.plan_bytes).tasks if one.id == id_)
+    known = view.states[id_]
+    with Repository.open(project.root) as repository:
+        subject = _find_subject(repository, known, wanted)
+        with open_slots(project, repository) as opened:
+            (site,) = opened.slots
+            site.reset(subject.base)
+            site.scratch.apply(subject.changes)
+            say(f"{id_} on {subject.shown}, sandbox: {site.sandbox.name}; changes are not kept")
+            logs = project.cache / "shell-logs" / id_
+            context = make_context(
+                site,
+                task,
+                environ=project.environ,
+                logs=(logs, str(logs)),
+                changes=subject.changes,
+                before=partial(site.before, subject.base),
+                base=subject.base,
+                attempt=known.last_attempt,
+            )
+            if not words:
+                return Ended(_open_shell(context))
+            return _run(words, replace(context, tell=hear))
+
+
+# --- the tree -------------------------------------------------------------------------
+
+
+def _find_subject(repository: Repository, known: TaskState, wanted: Tree | None) -> _Subject:
+    """What was proven last: held work, the draft of what did not pass, or HEAD."""
+    head = repository.head().commit or ""
+    if wanted is Tree.BASE:
+        base = known.base if known.base and repository.resolve(known.base) else head
+        return _Subject(base, (), f"its base {short(base)}")
+    if wanted is not Tree.DRAFT and known.held is not None:
+        changes = load_held_changes(repository, known.held)
+        if changes is not None:
+            return _Subject(known.held.base, changes, "the proposal that waits")
+    is_open = known.status not in (Status.DONE, Status.STALE)
+    if wanted is Tree.DRAFT or (wanted is None and is_open):
+        kept = read_kept(repository, known.id, known.draft)
+        if kept is not None:
+            base = repository.merge_base(kept.commit, head) or ""
+            changes = changes_between(repository, base or None, kept.commit)
+            return _Subject(base, changes, kept.shown)
+    if wanted is not None:
+        raise RunnerError(
+            f"{known.id} has no {wanted} now",
+            hint=f"runner shell {known.id} takes the tree of its last proof",
+        )
+    return _Subject(head, (), f"HEAD {short(head)}")
+
+
+# --- the command ----------------------------------------------------------------------
+
+
+def _run(words: Sequence[str], context: GateContext) -> Ended:
+    line = words[0] if len(words) == 1 else shlex.join(words)
+    check = _find_check(line, context.task, context)
+    trial = try_check(check or _as_check(line, context), context)
+    code = trial.ran.exit
+    if check is None or code or trial.passed:
+        return Ended(code)
+    return Ended(1, next((one.message for one in trial.findings() if one.refuses), ""))
+
+
+def _find_check(line: str, task: Task, context: GateContext) -> Check | None:
+    """The task's own check of this id or command: its network and limits hold."""
+    checks = [one for one in checks_of(task, context.settings) if one.command]
+    return next((one for one in checks if line in (one.id, one.command)), None)
+
+
+def _as_check(line: str, context: GateContext) -> Check:
+    limits = command_limits(context.task, context.settings)
+    network = context.settings.network_for(context.task.network)
+    return Check("shell", "shell", line, limits, network=network)
+
+
+def _open_shell(context: GateContext) -> int:
+    check = _as_check(context.environment.get("SHELL", "/bin/sh"), context)
+    command = Command(
+        line=(check.command,),
+        place=context.place,
+        environment=context.environment,
+        network=Network(check.network),
+        limits=check.limits,
+    )
+    return run_on_terminal(command, context.sandbox)

@@ -1,0 +1,186 @@
+"""Files that a failed command names, and that are in the work tree but not where it ran.
+
+No messages are read: whatever its output names, as a path or as a dotted module, is looked for in
+both trees. What only the person's work tree has is the cause, and git says why it is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import RunnerError
+from runner.lazy_pattern import regex
+from runner.repo.alternates import BY_PRODUCTS
+from runner.repo.read import Repository
+from runner.text.display import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.process.base import Place
+
+_NAME = regex(r"[\w@%+=~.-]*(?:[/.][\w@%+=~-]+)+/?")
+"""What looks like a path or a dotted module: `./x.json`, `pkg._version`, `data/n.txt`."""
+_QUOTED = regex(r"(?<![\w])['\"`\u2018]([\w@%+=~. -]{1,100})['\"`\u2019](?!\w)")
+"""One word in quotes: `cannot import name '_version'`."""
+_MISSING = regex(
+    r"(?i)no such file|not found|no module|cannot find|can't find|could not find|does not exist"
+    r"|ENOENT|no matching files|couldn't read|cannot import|not in std|no required module"
+    r"|unresolved|cannot open|can't open|unable to"
+)
+"""Lines whose names are looked for first."""
+_MOST_NAMES = 400
+_MOST_FOLDERS = 60
+_MOST_ENTRIES = 5000
+_SOURCES = ("src", "lib", "app", "tests", "test")
+
+
+def explain_absent(place: Place, output: str, command: str) -> str:
+    """Why a file that the command needs was not there, and what to do; empty where none is."""
+    try:
+        with Repository.open(place.shown) as repository:
+            for path in _find_absent(place, output, command):
+                if cause := _explain(repository, path):
+                    return cause
+    except (RunnerError, OSError):  # on a worker of a cluster there is no work tree
+        return ""
+    return ""
+
+
+# --- the file -------------------------------------------------------------------------
+
+
+def _find_absent(place: Place, output: str, command: str) -> Iterator[str]:
+    """Paths, relative to the repository's top, that only the work tree has."""
+    names = list(dict.fromkeys(_list_names(output, command)))[:_MOST_NAMES]
+    folders = _list_folders(place, names)
+    seen: set[str] = set()
+    for name in names:
+        for candidate in _list_candidates(place, name, folders):
+            if candidate not in seen:
+                seen.add(candidate)
+                if found := _find_only_here(place, candidate):
+                    yield found
+
+
+def _list_names(output: str, command: str) -> Iterator[str]:
+    lines = output.splitlines()
+    first = [line for line in lines if _MISSING.search(line)]
+    for line in (*first, *lines, command):
+        yield from (name.rstrip(".") for name in _NAME.findall(line))
+        if line is not command:
+            yield from _QUOTED.findall(line)
+
+
+def _list_folders(place: Place, names: list[str]) -> list[str]:
+    """Folders that a relative name may be relative to; those of files that are named come first."""
+    found: dict[str, None] = {}
+    for name in names:
+        path = _inside(place, name.partition(":")[0])
+        if path and (place.tree / path).is_file():
+            above = posixpath.dirname(path)
+            while above:
+                found.setdefault(above)
+                above = posixpath.dirname(above)
+    start = place.start.strip("/")
+    roots = [start, *(f"{start}/{name}".strip("/") for name in _SOURCES), ""]
+    return [*list(found)[:_MOST_FOLDERS], *roots]
+
+
+def _list_candidates(place: Place, name: str, folders: list[str]) -> Iterator[str]:
+    inside = _inside(place, name)
+    if name.startswith("/"):
+        if inside:
+            yield inside
+        return
+    spellings = [name]
+    if "/" not in name and "." in name.strip("."):
+        spellings.append(name.strip(".").replace(".", "/"))  # a module of Python
+    parts = name.split("/")
+    spellings += ["/".join(parts[start:]) for start in range(1, len(parts))]  # a package of Go
+    for spelling in spellings:
+        for folder in folders:
+            path = posixpath.normpath(posixpath.join(folder, spelling))
+            if path != "." and not path.startswith(("..", "/")):
+                yield path
+
+
+def _inside(place: Place, name: str) -> str:
+    """A name relative to the repository's top; empty for what lies elsewhere."""
+    if not name.startswith("/"):
+        return posixpath.normpath(name) if name and not name.startswith("..") else ""
+    for top in (str(place.shown), os.path.realpath(place.shown), str(place.tree)):
+        if name.startswith(f"{top}/"):
+            return posixpath.normpath(name[len(top) + 1 :])
+    return ""
+
+
+def _find_only_here(place: Place, path: str) -> str:
+    """The file or folder of the work tree by this path, whatever its extension; else empty."""
+    folder, name = posixpath.split(path)
+    if _is_by_product(path) or f"{path}/".startswith(tuple(f"{one}/" for one in place.shares)):
+        return ""
+    if os.path.lexists(place.shown / path):
+        return "" if os.path.lexists(place.tree / path) else path
+    try:
+        with os.scandir(place.shown / folder) as entries:
+            names = [one.name for _, one in zip(range(_MOST_ENTRIES), entries, strict=False)]
+    except (OSError, ValueError):
+        return ""
+    there = (one for one in sorted(names) if one.partition(".")[0] == name and "." in one)
+    only = (f"{folder}/{one}".lstrip("/") for one in there)
+    return next((one for one in only if not os.path.lexists(place.tree / one)), "")
+
+
+def _is_by_product(path: str) -> bool:
+    known = {pattern.strip("/") for pattern in BY_PRODUCTS}
+    return not known.isdisjoint(path.split("/")) or path.endswith(".pyc")
+
+
+# --- the cause ------------------------------------------------------------------------
+
+
+def _explain(repository: Repository, path: str) -> str:
+    top, shown = repository.folders.top, display(path)
+    module = next((one for one in _folders_above(path) if os.path.lexists(top / one / ".git")), "")
+    if module:
+        kind = "submodule" if (top / ".gitmodules").is_file() else "git repository of its own"
+        return f"{shown} is inside the {kind} {display(module)}, which is not where commands run"
+    head = repository.head().commit
+    if head and repository.blob(head, repository.prefix.inside(path)) is not None:
+        return ""  # the task took it away, or its base is older
+    if line := _find_pattern(repository, path):
+        return (
+            f"{shown} is ignored by git, so it is not where commands run: "
+            f"add the line {line} to .worktreeinclude and commit that file"
+        )
+    if not (top / path).is_dir() or any(Path(top, path).iterdir()):
+        typed = shlex.quote(repository.prefix.inside(path))
+        why = f"{shown} is not committed, so it is not where commands run"
+        return f"{why}: git add {typed}, then commit"
+    return ""
+
+
+def _find_pattern(repository: Repository, path: str) -> str:
+    """The line that names an ignored file, or the outermost ignored folder that it is in."""
+    git = repository.git.with_settings(GIT_LITERAL_PATHSPECS="0")
+    for one in (*_folders_above(path), path):
+        is_folder = (repository.folders.top / one).is_dir()
+        if git.ask("check-ignore", "-q", "--", f"./{one}{'/' if is_folder else ''}").exit == 0:
+            return _as_pattern(one, is_folder=is_folder)
+    return ""
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    yield from ("/".join(parts[:end]) for end in range(1, len(parts)))
+
+
+def _as_pattern(path: str, *, is_folder: bool) -> str:
+    """A line of gitignore(5) for exactly this path."""
+    escaped = "".join(f"\\{mark}" if mark in "*?[]\\" else mark for mark in path)
+    return f"/{escaped}/" if is_folder else f"/{escaped}"
