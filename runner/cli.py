@@ -91,10 +91,15 @@ def _finish_cut_off_landing() -> None:
     """Have the lock that a killed run left go before anything else is done; what fails is shown."""
     from pathlib import Path
 
-    from runner.app.build.cut_off_landing import finish_cut_off_landing
+    from runner.repo.head import find_git
 
     try:
-        if said := finish_cut_off_landing(Path.cwd(), os.environ):
+        folders = find_git(Path.cwd())
+        if folders is None or not os.path.lexists(folders.git / "index.lock"):
+            return
+        from runner.app.build.cut_off_landing import finish_cut_off_landing
+
+        if said := finish_cut_off_landing(folders, os.environ, Path.cwd()):
             print(f"note: {said}", file=sys.stderr)
     except (RunnerError, OSError) as error:
         refusal = error if isinstance(error, RunnerError) else refusal_of(error)

@@ -27,6 +27,7 @@ _TOOLS = (
     ("python:pytest", "tests", "python", "pyproject.toml"),
     ("go:vet", "lint", "go", "go.mod"),
     ("cargo:clippy", "lint", "cargo-clippy", "Cargo.toml"),
+    ("pre-commit:run", "pre-commit", "pre-commit", ".pre-commit-config.yaml"),
 )
 _WORDS = {"go:vet": r"go\s+vet", "cargo:clippy": r"cargo\s+clippy"}
 """How such a tool is called in a recipe, where not by its program's name."""

@@ -82,7 +82,7 @@ def detect_stack(root: Path) -> Stack:
 
 def read_stack(root: Manifests) -> Stack:
     """The same of manifests wherever they lie."""
-    found = [reader(root) for reader in (_python, _node, _typescript, _go, _rust, _make)]
+    found = [reader(root) for reader in _READERS]
     return Stack(
         names=tuple(name for one in found for name in one.names),
         package_manager=next((one.package_manager for one in found if one.package_manager), ""),
@@ -189,6 +189,15 @@ def _make(root: Manifests) -> _Found:
     commands = tuple((f"make:{name}", f"make {name}") for name in dict.fromkeys(targets))
     recipes = tuple(_recipes(text, frozenset(targets)).items())
     return _Found(names=("make",), tools=("make",), commands=commands, recipes=recipes, note=note)
+
+
+def _pre_commit(root: Manifests) -> _Found:
+    if not root.has(".pre-commit-config.yaml"):
+        return _Found()
+    return _Found(commands=(("pre-commit:run", "pre-commit run --files {files}"),))
+
+
+_READERS = (_python, _node, _typescript, _go, _rust, _make, _pre_commit)
 
 
 def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ A task that changes what a gate runs is proven by the gate as it was, too.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,13 +42,16 @@ _NAMES = regex(
     r"|pytest\.ini|setup\.cfg|conftest\.py|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc"
     r"|tsconfig[^/]*\.json|\.eslintrc[^/]*|\.eslintignore|\.c8rc[^/]*|\.nycrc[^/]*|\.mocharc[^/]*"
     r"|(?:vite|vitest|jest|eslint|babel|playwright|karma)\.config\.[cm]?[jt]s"
-    r"|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
+    r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
 )
+FILES = "{files}"
+"""In a gate's command: the files that the task wrote."""
 _SHOWN = 20
 _STARTERS = {
     "makefile": regex(r"\b(?:g?make)\b"),
     "gnumakefile": regex(r"\b(?:g?make)\b"),
     "justfile": regex(r"\bjust\b"),
+    ".pre-commit-config.yaml": regex(r"\bpre-commit\b"),
     "noxfile.py": regex(r"\bnox\b"),
     "tox.ini": regex(r"\btox\b|\bpytest\b|\bflake8\b"),
     "package.json": regex(r"\b(?:np[mx]|yarn|pnpm|pnpx|bunx?|node|vitest|jest|eslint)\b"),
@@ -241,6 +245,10 @@ def prove(check: Check, bench: GateContext) -> Proved:
         return make_refused_proof(check, why, f"{hint}write several gates")
     if why := _explain_skip(check, bench):
         return _make_skipped_proof(check, why)
+    paths = [change.path for change in bench.changes if change.content is not None]
+    if FILES in check.command and not paths:
+        return _make_skipped_proof(check, "the task wrote no file for it")
+    check = replace(check, command=check.command.replace(FILES, shlex.join(paths)))
     trial = try_or_stand(check, bench)
     if _nothing_to_check(trial, bench):
         note = "there was nothing for it to check"

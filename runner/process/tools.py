@@ -148,6 +148,7 @@ _HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("BUN_INSTALL", ".bun", ("bin",)),
     ("DENO_INSTALL", ".deno", ("bin",)),
     ("PNPM_HOME", ".local/share/pnpm", ("",)),
+    ("PRE_COMMIT_HOME", ".cache/pre-commit", ("",)),
     ("GOROOT", "", ("",)),
     ("JAVA_HOME", "", ("",)),
     ("DOTNET_ROOT", "", ("",)),

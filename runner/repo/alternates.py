@@ -37,8 +37,11 @@ BY_PRODUCTS = (
 )
 """What tools leave behind; a `.gitignore` may take one back (`!target/`), a tracked file stays."""
 
-_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -diff -merge\n"
+_AS_THEY_ARE = "* -text -filter -ident -working-tree-encoding"
 """Bytes as they are: `info/attributes` is stronger than any file of the tree (gitattributes(5))."""
+_ATTRIBUTES = f"{_AS_THEY_ARE} -diff -merge\n"
+_OF_COMMANDS = f"{_AS_THEY_ARE}\n"
+"""Of the folder that commands see: hooks and tests read `git diff` as text."""
 
 _CONFIG = """\
 [core]
@@ -97,7 +100,13 @@ class Lender:
             raise RunnerError(gone, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
-def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> None:
+def lay_out(
+    git: Path,
+    lender: Lender,
+    shares: tuple[str, ...],
+    head: str,
+    attributes: str = _ATTRIBUTES,
+) -> None:
     """Make, or put right, a git folder that borrows; objects and index in it stay.
 
     `head` is the content of its HEAD.
@@ -110,7 +119,7 @@ def lay_out(git: Path, lender: Lender, shares: tuple[str, ...], head: str) -> No
     config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
     _put(f"{git}/config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
     _put(f"{git}/HEAD", raw(head) + b"\n")
-    _put(f"{git}/info/attributes", _ATTRIBUTES.encode())
+    _put(f"{git}/info/attributes", attributes.encode())
     _put(f"{git}/info/exclude", exclude_lines(lender, shares))
     _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
@@ -137,7 +146,7 @@ def lend(
     ref = lender.branch
     head = f"ref: {ref}" if ref or not commit else commit
     if not same:
-        lay_out(inner, lender, shares, head)
+        lay_out(inner, lender, shares, head, _OF_COMMANDS)
     _put(f"{inner}/HEAD", raw(head) + b"\n")
     if commit and ref:
         branch = f"{inner}/{ref}"
@@ -158,7 +167,7 @@ def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...]
     """A commit of a tree, in the git folder of the tree that commands see."""
     who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
     who |= {name.replace("AUTHOR", "COMMITTER"): said for name, said in who.items()}
-    lay_out(inner, lender, shares, "ref: refs/heads/runner")
+    lay_out(inner, lender, shares, "ref: refs/heads/runner", _OF_COMMANDS)
     return git.with_settings(GIT_DIR=str(inner), **who).line("commit-tree", "-m", "base", tree)
 
 

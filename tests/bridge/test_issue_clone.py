@@ -143,7 +143,7 @@ def test_an_approved_plan_is_committed_once_in_the_remote_first(workplace, tmp_p
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(clone_plan, "swap_branch", cut_off)
+        patched.setattr(clone_plan, "move_branch", cut_off)
         with pytest.raises(KilledError):
             place.clone.prepare("main")
     pushed = place.tip()

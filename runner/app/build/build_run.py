@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.run_reports import facts_of, summary_of
 from runner.app.build.session import Session
-from runner.app.build.suitability import limits_of, require_meant, require_suitable, require_trust
+from runner.app.build.suitability import (
+    explain_commit_hooks,
+    limits_of,
+    require_meant,
+    require_suitable,
+    require_trust,
+)
 from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
 from runner.history.change import Change, plan_change, quote_of, record_change
@@ -80,8 +86,9 @@ def run_build(
         notices = require_suitable(
             session.repository, session.own_documents, allow_dirty=request.allow_dirty
         )
+        hooks = explain_commit_hooks(session.repository, project.settings)
         limits = limits_of(project, reading.plan, terminal=asker is not None)
-        for notice in (*notices, *limits):
+        for notice in (*notices, *filter(None, [hooks]), *limits):
             observer.say(f"note: {notice}")
         reading = apply_directives(session, reading, observer.say)
         require_meant(session, set(reading.graph.ids), yes=request.removed_meant, asker=asker)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.project import Project
 
-_IN_PYTHON = frozenset({"python", "ruff", "mypy"})
+_IN_PYTHON = frozenset({"python", "ruff", "mypy", "pre-commit"})
 """Programs that a project has in its own environment, which nobody need have activated."""
 _SECONDS = 10.0
 

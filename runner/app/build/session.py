@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import field, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from runner.model import Status
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
+from runner.repo.lock_files import free_dead_locks
 from runner.repo.trailers import WAIVED
 from runner.report.checkpoint import CheckpointDocument
 from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
@@ -31,7 +33,6 @@ from runner.run.crash_cleanup import WANTED, UnfinishedRuns, format_checked_line
 from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
 from runner.run.landing.lander import Lander
-from runner.run.landing.left_index import finish_left_index
 from runner.run.landing.manual_commit import ManualCommit
 from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import LastRecord, follow, record
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
     from runner.project import Project
     from runner.repo.head import Head
     from runner.run.journal_writer import Listener
+    from runner.run.landing import left_index
     from runner.run.landing.branch_lease import BranchLease
 else:
+    left_index = lazy_module("runner.run.landing.left_index")
     build_branch = lazy_module("runner.app.build.build_branch")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
@@ -92,7 +95,7 @@ class Session:
             )
             self.repository = self._stack.enter_context(self.project.open_repository())
             self.ledger = JournalWriter(self.journal, self.project.state())
-            finish_left_index(self.repository.folders, lambda: self.ledger.state.open_landing)
+            self._finish_left_index()
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.ledger)
             # Before the branch is looked at: what a crash left in the remote alone moves it here.
@@ -121,6 +124,13 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _finish_left_index(self) -> None:
+        """Finish the landing of a killed run that still holds the index, or remove its lock."""
+        folders = self.repository.folders
+        free_dead_locks(folders.git)
+        if os.path.lexists(folders.git / "index.lock"):
+            left_index.finish_left_index(folders, lambda: self.ledger.state.open_landing)
 
     def _take_lease(self) -> None:
         """Hold the branch in the remote from here on. Raises RunnerError where it is not to be had.

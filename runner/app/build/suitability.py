@@ -6,7 +6,11 @@ shown, and a person says yes.
 
 from __future__ import annotations
 
+import json
+import os
+import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_parts import sandbox_of
@@ -405,3 +409,93 @@ def _worker(task: Task, settings: Settings) -> Iterator[str]:
         yield task.command
     elif not name:
         yield settings.command
+
+
+# --- commit hooks ---------------------------------------------------------------------
+
+
+_HOOKS = ("pre-commit", "commit-msg", "prepare-commit-msg", "post-commit")
+_PRE_COMMIT = ".pre-commit-config.yaml"
+_HUSKY = ".husky/pre-commit"
+_COPY = "scripts/pre-commit"
+
+
+def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
+    """Say once which commit hooks do not run, and the gate that does; empty where none is left.
+
+    Hooks run programs of the repository, so the runner's commits run none: a gate runs in the
+    sandbox, before anything lands.
+    """
+    hooks = _find_hooks(repository)
+    commands = [gate.command for gate in settings.gates]
+    commands += [gate.command for _, gates in settings.gates_by_type for gate in gates]
+    if not hooks or any(_runs_hook(command) for command in commands):
+        return ""
+    gate = _make_gate(repository, hooks)
+    shown = ", ".join(hooks)
+    if gate is None:
+        return f"commit hooks do not run on the runner's commits: {shown}"
+    command, first = gate
+    # A table of gates takes the place of the gates that the repository declares.
+    lines = [f"  {one.name} = {json.dumps(one.command)}" for one in settings.gates]
+    lines.append(f"  hooks = {json.dumps(command)}")
+    return "\n".join(
+        (
+            f"commit hooks do not run on the runner's commits: {shown}; {first}add to runner.toml:",
+            "  [gates]",
+            *lines,
+        )
+    )
+
+
+def _find_hooks(repository: Repository) -> tuple[str, ...]:
+    """The hooks that git would run for a commit here, as a person would name them."""
+    top, common = repository.folders.top, repository.folders.common
+    said = repository.configuration().said
+    # What the runner itself says to every git counts for none of the person's.
+    named = [one.value for one in said if one.key == "core.hookspath" and one.scope != "command"]
+    folder = top / Path(named[-1]).expanduser() if named else common / "hooks"
+    found = [folder / name for name in _HOOKS if _is_program(folder / name)]
+    shown = [os.path.relpath(one, top) for one in found]
+    if (top / _HUSKY).is_file() and not any(".husky" in one for one in shown):
+        shown.append(_HUSKY)
+    if (top / _PRE_COMMIT).is_file() and not shown:
+        shown.append(_PRE_COMMIT)
+    return tuple(shown)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _runs_hook(command: str) -> bool:
+    return any(word in command for word in ("pre-commit", ".husky", "hooks/"))
+
+
+def _make_gate(repository: Repository, hooks: tuple[str, ...]) -> tuple[str, str] | None:
+    """The gate that runs what the hook runs, and what is to be done before; None for none."""
+    top = repository.folders.top
+    if (top / _PRE_COMMIT).is_file():
+        return "pre-commit run --files {files}", ""
+    if (top / _HUSKY).is_file():
+        return _on_staged(repository, f"sh {_HUSKY}"), ""
+    hook = next((one for one in hooks if one.endswith("/pre-commit")), "")
+    if not hook:
+        return None
+    head = repository.head().commit
+    inside = repository.prefix.inside(hook)
+    if head and repository.tree_entries(head, [inside]):
+        return _on_staged(repository, f"./{shlex.quote(hook)}"), ""
+    copy = f"mkdir -p scripts && cp {shlex.quote(hook)} {_COPY} && git add {_COPY} && git commit"
+    return _on_staged(
+        repository, f"./{_COPY}"
+    ), f"copy it into the repository (`{copy} -m hooks`) and "
+
+
+def _on_staged(repository: Repository, command: str) -> str:
+    """Hooks look at what is staged: in the scratch tree that is what the task wrote.
+
+    As git does, they run in the repository's own folder.
+    """
+    up = os.path.relpath(repository.folders.top, repository.root)
+    return f"sh: {'' if up == '.' else f'cd {up} && '}git add -A && {command}"

@@ -6,16 +6,20 @@ import time
 from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_module import lazy_module
 from runner.repo.commit import swap_branch
-from runner.repo.index_lock import HeldIndex, hold_index, sync_index
 from runner.repo.lock_files import free_dead_locks
 from runner.repo.pruning import is_there, wait_for_pruning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.repo import index_lock
     from runner.repo.head import Head
+    from runner.repo.index_lock import HeldIndex
     from runner.repo.read import Repository
+else:
+    index_lock = lazy_module("runner.repo.index_lock")
 
 _TRIES = 20
 _PAUSE = 0.1
@@ -31,8 +35,8 @@ def prepare_index(
     where another git holds the lock: nothing may land.
     """
     if head.beneath is not None:
-        return HeldIndex()
-    held = hold_index(repository, paths, base, landed)
+        return index_lock.HeldIndex()
+    held = index_lock.hold_index(repository, paths, base, landed)
     if held is None:
         raise _make_lock_error(repository, "index.lock")
     return held
@@ -72,7 +76,7 @@ def move_branch(
             return False
         free_dead_locks(repository.folders.git)
         time.sleep(_PAUSE)
-    raise _make_lock_error(repository, f"{head.ref}.lock")
+    raise _make_refusal(repository, head)
 
 
 def _is_kept(repository: Repository, head: Head, commit: str) -> bool:
@@ -96,8 +100,23 @@ def bring_index(
     """
     if repository.head().beneath is not None:
         return
-    if sync_index(repository, paths, base, landed).locked:
+    if index_lock.sync_index(repository, paths, base, landed).locked:
         raise _make_lock_error(repository, "index.lock")
+
+
+def _make_refusal(repository: Repository, head: Head) -> RunnerError:
+    """Why the branch does not move: a lock, or what git says where it is moved to where it is."""
+    folders, old = repository.folders, head.commit or repository.zeros()
+    locks = [folder / f"{head.ref}.lock" for folder in (folders.git, folders.common)]
+    answer = repository.git.ask("update-ref", "--no-deref", head.ref, old, old)
+    if not answer.exit or any(lock.exists() for lock in locks):
+        return _make_lock_error(repository, f"{head.ref}.lock")
+    return RunnerError(
+        f"git does not move {head.shown}, so nothing can land",
+        detail=answer.said.strip(),
+        hint="put right what git says, then run again",
+        code=ExitCode.CONFLICT,
+    )
 
 
 def _make_lock_error(repository: Repository, name: str) -> RunnerError:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.repo.commit import DURABLE, commit_tree
 from runner.repo.head import WAITING_BASE, WAITING_TIP, read_waiting
-from runner.repo.index_lock import sync_index
 from runner.repo.refs import keep_ref
 from runner.repo.repo_state import find_differing
 from runner.run.landing.lander import changes_between
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.repo import index_lock
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
+else:
+    index_lock = lazy_module("runner.repo.index_lock")
 
 _SHOWN = 5
 _CARRIED = "chore(runner): carry what waits above a person's commit\n"
@@ -152,7 +155,9 @@ class ManualCommit:
     def _carry(self, base: str, tip: str, head: str) -> str:
         """A commit above `head` with what waits, that names both: no landing is forgotten."""
         theirs = [one.path for one in self.repository.diff_trees(base, head)]
-        sync_index(self.repository, theirs, base, head)  # commit-by-task may have been cut off
+        index_lock.sync_index(
+            self.repository, theirs, base, head
+        )  # commit-by-task may have been cut off
         passed = self.documents.union(theirs)
         waiting = [
             one for one in changes_between(self.repository, base, tip) if one.path not in passed
