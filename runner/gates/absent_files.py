@@ -44,7 +44,7 @@ def explain_absent(place: Place, output: str, command: str) -> str:
     try:
         with Repository.open(place.shown) as repository:
             for path in _find_absent(place, output, command):
-                if cause := _explain(repository, path):
+                if cause := explain_path(repository, path):
                     return cause
     except (RunnerError, OSError):  # on a worker of a cluster there is no work tree
         return ""
@@ -144,7 +144,8 @@ def _is_by_product(path: str) -> bool:
 # --- the cause ------------------------------------------------------------------------
 
 
-def _explain(repository: Repository, path: str) -> str:
+def explain_path(repository: Repository, path: str) -> str:
+    """Why a path of the work tree is in no scratch tree, and what to do; empty where it is."""
     top, shown = repository.folders.top, display(path)
     module = next((one for one in _folders_above(path) if os.path.lexists(top / one / ".git")), "")
     if module:

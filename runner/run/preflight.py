@@ -8,6 +8,7 @@ from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.gates.contracts.entries import find_missing_tools
+from runner.gates.script_targets import find_started_files
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.registry import choose
 from runner.implementers.requirements import find_unmet_requirements
@@ -19,8 +20,10 @@ from runner.plan.inline import spans
 from runner.plan.shell.exit_status import no_proof_in
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.process.tools import which
+from runner.repo.read import Repository
 from runner.run.proof_required import unprovable
 from runner.run.resource_locks import capacities, too_much
+from runner.run.worktree_include import match_included
 from runner.writes.project_compile import find_missing_compiler
 
 if TYPE_CHECKING:
@@ -28,10 +31,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
+    from runner.gates import absent_files
     from runner.implementers.base import Implementer
     from runner.model import Task
     from runner.run.executors import addresses
 else:
+    absent_files = lazy_module("runner.gates.absent_files")
     addresses = lazy_module("runner.run.executors.addresses")
 
 
@@ -73,6 +78,8 @@ def find_lacking(
     outputs = [path for path in task.outputs if not is_glob(path)]
     if uncompiled := find_missing_compiler(root, outputs, find_program):
         return Reason.TOOL, uncompiled.message
+    if implements and (unseen := find_unseen_script(task, settings, root)):
+        return Reason.TOOL, unseen
     much = too_much(task, capacities(settings.resources))
     if unable := _of_its_implementer(task, settings, environ, root, implements=implements):
         return unable
@@ -110,6 +117,26 @@ def _of_its_environment(
         return ""
     lent = find_lent_program(programs, environ, root, detect_stack(root).dependencies)
     return "; ".join(explain_lent_program(lent, root)) if lent else ""
+
+
+def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
+    """Why the script that a task's command starts is not where it would run; else empty.
+
+    Asked anew each time: a script that was committed meanwhile is seen.
+    """
+    line = task.command or (settings.command if not task.implementer else "")
+    named = find_started_files(line, lambda _: None) if line and task.writes_anything else ()
+    there = sorted(path for path in named if (root / path).is_file())
+    if not there:
+        return ""
+    with Repository.open(root) as repository:
+        for path in there:
+            whole = repository.prefix.whole(path)
+            why = "" if whole.startswith("../") else absent_files.explain_path(repository, whole)
+            matches = match_included(repository, settings) if why else None
+            if why and not (matches and whole in matches.paths):
+                return why
+    return ""
 
 
 def no_proof(task: Task) -> str:

@@ -24,6 +24,7 @@ from runner.plan.spans import Places
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP, PLANS
+from runner.run.preflight import find_unseen_script
 from runner.run.proof_required import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
@@ -87,6 +88,7 @@ def _find_all_problems(
     return (
         *find_problems(reading, project.settings, strict=strict),
         *find_lent_programs(project, reading),
+        *_find_unseen_scripts(project, reading),
         *find_unmade_parts(project, reading),
         *find_problems_beside(project),
         *_of_another_tool(reading),
@@ -209,6 +211,26 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
             at.source_line,
             at.width,
         )
+
+
+def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem]:
+    """An error for each open task whose command starts a script that no scratch tree holds."""
+    for task in reading.plan.tasks:
+        if task.status is Status.DONE:
+            continue
+        why = find_unseen_script(task, project.settings, project.root)
+        if why:
+            said, _, hint = why.partition(": ")
+            at = Places(reading.data, reading.plan.path).at_line(task.line, task.id)
+            yield Problem(
+                f"{task.id}: {said}",
+                reading.plan.path,
+                at.line,
+                at.column,
+                hint,
+                source_line=at.source_line,
+                width=at.width,
+            )
 
 
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
