@@ -195,7 +195,7 @@ def format_checks(files: int, proofs: Iterable[Proof]) -> str:
 
 
 def format_unseen(findings: Iterable[Finding]) -> str:
-    """`not compiled: no parser for JSX here (a.jsx, b.jsx)`; empty where all was compiled."""
+    """`not parsed: no parser for Flow here (a.js, b.js)`; empty where all was compiled."""
     found: dict[str, list[str]] = {}
     for one in findings:
         if one.check == "compile" and not one.refuses:

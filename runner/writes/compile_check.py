@@ -1,9 +1,6 @@
 """Hot compile, file by file: does what a task wrote parse in its own language.
 
-Hot compile of JavaScript and TypeScript, file by file: its syntax alone.
-
-The project's own TypeScript parses all of it, JSX too. Without it Node says whether a file is a
-script or a module; JSX, Flow and what a bundler translates are for other parsers, and that is said.
+The project's own TypeScript parses scripts, JSX too, else Node; what neither can, a grammar does.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.languages import syntax_tree
 from runner.languages.registry import code_row, is_written_in, row_of
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -44,11 +42,10 @@ _LANGUAGES = {
 _SHEBANG = regex(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)")
 # These are JSON with comments, whatever their names say.
 _COMMENTED_JSON = regex(r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/")
-# Files that are there to be wrong: what they hold is the tests' business.
+# Samples of what is wrong belong to the tests.
 _SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
 _PARSER_SAYS = regex(r"<[^>]*>:(\d{1,9}):(\d{1,9}): (.*)")
 _BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
-_SECONDS_PER_MEGABYTE = 1
 
 
 def compile_file(
@@ -108,9 +105,6 @@ def lacks_only_tools(findings: Iterable[Finding]) -> bool:
     return bool(refusals) and all(finding.check == MISSING for finding in refusals)
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _mistake(
     language: str, change: Change, run_command: RunCommand | None
 ) -> parsers.Mistake | None:
@@ -130,7 +124,7 @@ def _ask_child(
     program: str, language: str, change: Change, run_command: RunCommand
 ) -> parsers.Mistake | None:
     content = change.content or b""
-    seconds = max(1, -(-len(content) * _SECONDS_PER_MEGABYTE >> 20))
+    seconds = max(1, -(-len(content) >> 20))  # one for each megabyte
     script = Path(parsers.__file__).read_text(encoding="utf-8") + "\nchild()\n"
     # -I: neither the tree's modules nor the user's environment reach this interpreter.
     argv = (program, "-I", "-c", script, language, change.path, str(seconds))
@@ -160,9 +154,11 @@ def _check_script(change: Change, run_command: RunCommand) -> Finding | None:
     match found:
         case parsers.Mistake():
             return _finding(change.path, found)
-        case str():
+        case str() if found.startswith("tool:"):
             return make_missing_tool(found.removeprefix("tool:"), (change.path,))
-    return found
+        case str():
+            return check_syntax(change.path, change.content or b"", found)
+    return None
 
 
 def _parser_of(path: str) -> tuple[str, ...]:
@@ -179,7 +175,7 @@ def _check_syntax(
     if ran.passed:
         return None
     if found is None:  # where a project compiles it, that says what is missing
-        return _make_unseen(change.path, f"no {parser[0]} here that parses it")
+        return check_syntax(change.path, change.content or b"", f"no {parser[0]} here")
     return _finding(change.path, Mistake(found[3], int(found[1]), int(found[2])))
 
 
@@ -356,15 +352,15 @@ def is_script(path: str, content: bytes) -> bool:
     return not _NO_SCRIPT.search(content[:4096])
 
 
-def script_mistake(change: Change, run_command: RunCommand) -> Mistake | Finding | str | None:
-    """What keeps a file from parsing, a note why nobody could say, or `tool:` what is missing."""
+def script_mistake(change: Change, run_command: RunCommand) -> Mistake | str | None:
+    """What keeps a file from parsing, why Node cannot say, or `tool:` what is missing."""
     # vm.SourceTextModule, which parses a module and runs nothing of it, is there with this flag
     # alone (nodejs.org, vm).
     options = ("--experimental-vm-modules", "--no-warnings")
     argv = ("node", *options, "-e", _SCRIPT, "--", change.path)
     said = _parse_answer(run_command(argv, stdin=change.content or b""))
     if said is None:
-        return None  # no Node, or one that does not take this: nobody can tell
+        return "no Node here"  # or one that does not take this
     if said.get("missing"):
         return f"tool:{said['missing']}"
     if message := said.get("message"):
@@ -372,11 +368,25 @@ def script_mistake(change: Change, run_command: RunCommand) -> Mistake | Finding
         places = (each if isinstance(each, int) else 0 for each in (line, column))
         return Mistake(str(message), *places)
     note = said.get("note")
-    return _make_unseen(change.path, str(note)) if note else None
+    return str(note) if note else None
 
 
-def _make_unseen(path: str, why: str) -> Finding:
-    return Finding("compile", f"not compiled: {why}", path=path, severity=Severity.NOTE)
+_DIALECTS = (
+    *("no parser for Flow here", "its syntax is newer than this Node"),
+    "no parser here for what its package translates",
+)
+"""Where a mistake of the grammar may be right code; it refuses nothing."""
+
+
+def check_syntax(path: str, content: bytes, why: str) -> Finding | None:
+    """What the language's grammar says of a file that no compiler here parses, and `why` not."""
+    text = content.decode("utf-8-sig", "replace")
+    tree = syntax_tree.parse_file(path, text) if len(content) <= _LARGEST else None
+    if tree is not None and not tree.errors:
+        return None
+    if tree is not None and why not in _DIALECTS:
+        return _finding(path, Mistake(*tree.errors[0]))
+    return Finding(CHECK, f"not parsed: {why}", path=path, severity=Severity.NOTE)
 
 
 def _parse_answer(ran: Ran) -> dict[str, object] | None:

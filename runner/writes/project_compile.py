@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.languages.javascript import TYPED
 from runner.languages.registry import all_languages
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules
-from runner.writes.compile_check import CHECK, is_missing_tool, make_missing_tool
+from runner.writes.compile_check import CHECK, check_syntax, is_missing_tool, make_missing_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,7 +75,7 @@ def compile_projects(
     if failed and on_base is not None:
         with on_base(()):
             said_before = {job: _run(job, run_command) for job in failed}
-    found: list[Finding] = []
+    found = [*_check_uncompiled(tree, paths, jobs)]
     for job, now in said_now:
         kept = _without_old(job, now, said_before[job]) if job in said_before else now.findings
         said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in kept]
@@ -82,6 +83,21 @@ def compile_projects(
         refused = [one for one in said if one.refuses]
         found += [*refused, *notes.values()][:MOST_FINDINGS]
     return tuple(found)
+
+
+def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> Iterator[Finding]:
+    """What is known of files that no project compiles."""
+    compiled = {path for job in jobs for path in job.paths}
+    for path in paths:
+        if path in compiled or not (tree / path).is_file():
+            continue
+        if path.endswith(TYPED):
+            why = "types not checked: no tsconfig.json covers this"
+            yield Finding(CHECK, why, path=path, severity=Severity.NOTE)
+        elif path.endswith(".rs"):  # without a project no compiler parses it
+            wrong = check_syntax(path, (tree / path).read_bytes(), "no grammar of Rust here")
+            if wrong is not None:
+                yield wrong
 
 
 class _Said(NamedTuple):

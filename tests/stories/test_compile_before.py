@@ -30,14 +30,26 @@ def test_old_errors_of_the_compiler_refuse_nothing(workplace, code, strict, stat
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="Node is not installed")
-def test_what_no_parser_looked_at_stands_in_the_checkpoint(workplace):
-    view = "export const View = () => <p>one</p>;\n"
+def test_types_that_no_compiler_checked_are_noted_in_the_checkpoint(workplace):
+    view = "export const view = (): string => 'one';\n"
     workplace.plan(
-        a_task("TASK-001", blocks={"one.jsx": view, "two.js": view}, tests=["test -f one.jsx"]),
+        a_task("TASK-001", blocks={"one.ts": view, "two.ts": view}, tests=["test -f one.ts"]),
         a_task("TASK-002", blocks={"b.js": "module.exports = 3;\n"}, tests=["test -f b.js"]),
     )
     assert workplace.run("-j", "1").code == 0
     checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
     first, second = checkpoint.split("--- Task")[1:3]
-    assert "Notes: not compiled: no parser for JSX here (one.jsx, two.js)\n" in first
+    note = "types not checked: no tsconfig.json covers this (one.ts, two.ts)"
+    assert f"Notes: {note}\n" in first
     assert "Notes: —\n" in second
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [("a.ts", "const a: number = ;\n"), ("a.rs", "fn f() { let x = ; }\n")],
+)
+def test_broken_syntax_does_not_land_where_no_compiler_is_installed(workplace, path, wrong):
+    workplace.plan(a_task("TASK-001", blocks={path: wrong}, tests=[f"test -f {path}"]))
+    assert workplace.run().code == 1
+    assert workplace.statuses == {"TASK-001": "BLOCKED"}
+    assert f"{path}:1" in workplace.runner("show", "1").out

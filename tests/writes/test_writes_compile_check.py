@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from writes_builders import a_change, put, runs_in
 
+from runner.languages import syntax_tree
 from runner.model import Severity
 from runner.process.sandbox import choose_sandbox
 from runner.writes.compile_check import compile_file, lacks_only_tools, language_of
@@ -88,13 +89,18 @@ def test_a_file_of_go_is_parsed_where_no_module_is(path, run_command):
     assert told.refuses == (not path.startswith("testdata/"))
 
 
-def test_a_file_of_go_without_its_parser_is_said_to_be_not_compiled():
+def test_a_file_of_go_without_gofmt_is_parsed_by_its_grammar(monkeypatch):
     class Missing:
         exit, ended, passed, tail = 127, "could-not-start", False, "gofmt: not found"
 
-    told = compile_file(a_change("a.go", b"package ("), lambda *_, **__: Missing)
-    assert told.severity is Severity.NOTE
-    assert told.message == "not compiled: no gofmt here that parses it"
+    def check(text):
+        return compile_file(a_change("a.go", text), lambda *_, **__: Missing)
+
+    assert check(b"package a\n") is None
+    assert check(b"package a\n\nfunc F( {\n").line == 3
+    monkeypatch.setattr(syntax_tree, "parse_file", lambda *_: None)  # no wheel for this machine
+    assert check(b"package (").severity is Severity.NOTE
+    assert check(b"package (").message == "not parsed: no gofmt here"
     assert compile_file(a_change("a.go", b"package ("), None) is None
 
 
