@@ -242,6 +242,20 @@ def _fits(tool: str, version: str) -> bool:
 # --- reading --------------------------------------------------------------------------
 
 
+def list_entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return what a folder holds; nothing where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Return whether a path is a folder, or lies in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def _read(file: Path) -> str:
     with suppress(OSError, UnicodeDecodeError), file.open("rb") as opened:
         return opened.read(_LARGEST).decode()

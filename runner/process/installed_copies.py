@@ -14,7 +14,7 @@ from glob import escape, glob
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from runner.process.environments import MODULES
+from runner.process.environments import MODULES, is_in
 from runner.process.package_links import NEEDED, load_needs, read_change_time
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _find_in_node(folder: str, root: str, _installed: tuple[int, ...]) -> dict[s
         kind, _, path = wanted.partition(":")
         source = os.path.realpath(os.path.join(manifest, path))
         copy = os.path.realpath(_resolve(manifest, name, root))
-        if kind in _BY_PATH and copy != source and _is_in(source, root) and os.path.isdir(copy):
+        if kind in _BY_PATH and copy != source and is_in(source, root) and os.path.isdir(copy):
             found[copy] = source[len(root) + 1 :]
     return found
 
@@ -85,14 +85,10 @@ def _read_copied(file: str, root: str) -> Iterator[tuple[str, str]]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return
     source = os.path.realpath(unquote(url.removeprefix("file://")))
-    if is_editable or not url.startswith("file:///") or not _is_in(source, root):
+    if is_editable or not url.startswith("file:///") or not is_in(source, root):
         return
     for top in tops:
         for path in (f"{source}/src/{top}", f"{source}/{top}"):
             if os.path.exists(path) and os.path.exists(f"{packages}/{top}"):
                 yield os.path.realpath(f"{packages}/{top}"), path[len(root) + 1 :]
                 break
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")

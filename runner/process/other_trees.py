@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 from runner import effects
 from runner.config.paths import Places
-from runner.process.environments import IN_REPOSITORY
+from runner.process.environments import IN_REPOSITORY, is_in, list_entries
 from runner.process.tools import tool_paths
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def other_trees(
     """
     environ, shown = dict(where), str(os.path.realpath(shown))
     found = {*_trees(shown), *_homes(environ.get("HOME", ""))}
-    apart = {path for path in found if not _is_in(shown, path) and not _is_in(path, shown)}
+    apart = {path for path in found if not is_in(shown, path) and not is_in(path, shown)}
     if not apart:
         return ()
     named = (*find_needed_paths(shown, environ), *map(str, read))
     folders: dict[str, str] = {}
     wanted = {follow(path, folders) for path in named if "\0" not in path}  # which none can hold
-    closed = sorted(path for path in apart if not any(_is_in(one, path) for one in wanted))
-    outermost = [path for path in closed if not any(_is_in(path, o) for o in closed if o != path)]
+    closed = sorted(path for path in apart if not any(is_in(one, path) for one in wanted))
+    outermost = [path for path in closed if not any(is_in(path, o) for o in closed if o != path)]
     return tuple(outermost[:MOST])
 
 
@@ -76,7 +76,7 @@ def _trees(shown: str) -> set[str]:
     known = {path for path in known if _is_tree(path)}
     found, left = search(roots, left, effects.monotonic, SECONDS)
     _keep(file, roots, known | found, left)
-    return {path for path in known | found if any(_is_in(path, root) for root in roots)}
+    return {path for path in known | found if any(is_in(path, root) for root in roots)}
 
 
 def search(
@@ -150,7 +150,7 @@ def _keep(file: Path, roots: tuple[str, ...], trees: set[str], left: list[tuple[
 
 
 def _elsewhere(known: set[str], roots: tuple[str, ...]) -> set[str]:
-    return {path for path in known if not any(_is_in(path, root) for root in roots)}
+    return {path for path in known if not any(is_in(path, root) for root in roots)}
 
 
 # --- people ---------------------------------------------------------------------------
@@ -168,13 +168,9 @@ def _homes(mine: str) -> Iterator[str]:
             continue
         home = os.path.realpath(words[5]) if words[5].startswith("/") else "/"
         person = _FIRST_PERSON <= int(words[2]) < _NOBODY and home.count("/") > 1
-        own = bool(mine) and _is_in(os.path.realpath(mine), home)
+        own = bool(mine) and is_in(os.path.realpath(mine), home)
         if person and not own and os.path.isdir(home):  # noqa: PTH112 - text
             yield home
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 # --- link targets ---------------------------------------------------------------------
@@ -216,7 +212,7 @@ def _find_linked_programs(path: str) -> Iterator[str]:
     folders: dict[str, str] = {}
     """Real paths of folders, which many links lead into."""
     for folder in dict.fromkeys(filter(None, path.split(os.pathsep))):
-        for entry in _entries(folder):
+        for entry in list_entries(folder):
             if entry.is_symlink():
                 yield follow(entry.path, folders)
 
@@ -256,7 +252,7 @@ def _find_linked_packages(root: Path) -> Iterator[str]:
         # A line of a `.pth` that is a path is put on sys.path (the site module); pip tells an
         # editable install in direct_url.json (PEP 610), setuptools maps one in a finder
         # `__editable__` (PEP 660).
-        for name in (entry.name for entry in _entries(str(packages))):
+        for name in (entry.name for entry in list_entries(str(packages))):
             if name.endswith(".pth"):
                 yield from (one for one in _text(packages / name).splitlines() if one[:1] == "/")
             elif name.endswith(".dist-info"):
@@ -273,12 +269,12 @@ def _find_linked_packages(root: Path) -> Iterator[str]:
 def _find_package_folders(root: str) -> Iterator[Path]:
     """`lib*/python*/site-packages` below a folder, each once."""
     seen: set[str] = set()
-    for library in _entries(root):
+    for library in list_entries(root):
         real = os.path.realpath(library.path) if library.name.startswith("lib") else ""
         if not real or real in seen:  # `lib64` is a link to `lib`
             continue
         seen.add(real)
-        for python in _entries(real):
+        for python in list_entries(real):
             if python.name.startswith("python"):
                 yield Path(python.path, "site-packages")
 
@@ -314,19 +310,11 @@ def _find_linked_folders(folder: Path) -> Iterator[str]:
 
 def _links_in(folder: str) -> Iterator[str]:
     """Links in a folder of packages, and in those of its scopes."""
-    for entry in _entries(folder):
+    for entry in list_entries(folder):
         if entry.is_symlink():
             yield entry.path
         elif entry.name.startswith("@"):
-            yield from (one.path for one in _entries(entry.path) if one.is_symlink())
-
-
-def _entries(folder: str) -> Iterable[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return ()
+            yield from (one.path for one in list_entries(entry.path) if one.is_symlink())
 
 
 def _text(file: Path) -> str:

@@ -6,7 +6,7 @@ of links takes the place of such a `node_modules`: all but the links in question
 one. Node loads a package from its real path ("Loading from node_modules folders"), so a package
 that depends on one of the repository is copied: it would find the real one otherwise.
 """
-# ruff: noqa: PTH102, PTH103, PTH108, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH211 - a thousand paths before each attempt
+# ruff: noqa: PTH102, PTH108, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH211 - a thousand paths before each attempt
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import shutil
 import stat
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from runner import effects
-from runner.process.environments import MODULES
+from runner.process.environments import MODULES, is_in, list_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,9 +100,13 @@ def find_layouts(place: Place) -> dict[str, Layout]:
 
 def _make_caches(place: Place, share: str) -> Layout:
     """Folders that tools write, where each command may."""
-    caches: Layout = {name: f"{place.box}/caches/{share}/{name}" for name in _CACHES}
-    for folder in caches.values():
-        os.makedirs(str(folder), exist_ok=True)
+    caches: Layout = {}
+    for name in _CACHES:
+        at = str(place.box)
+        for part in ("caches", *share.split("/"), name):
+            at = f"{at}/{part}"
+            _make_folder(at)
+        caches[name] = at
     return caches
 
 
@@ -124,7 +129,7 @@ def _find_layouts(
     leading = {
         one.real
         for one in everything
-        if one.is_link and _is_in(one.real, root) and not f"{one.real}/".startswith(installed)
+        if one.is_link and is_in(one.real, root) and not f"{one.real}/".startswith(installed)
     }
     if not leading:
         return {}
@@ -144,15 +149,15 @@ def _find_layouts(
 
 def _find_packages(folder: str, above: str = "") -> Iterator[_Package]:
     """The packages in a `node_modules`, and those in the folders of these."""
-    for entry in _entries(folder):
+    for entry in list_entries(folder):
         path = f"{above}{entry.name}"
         if entry.name in _STORES:
             yield from _find_packages(f"{entry.path}/{MODULES}", f"{path}/{MODULES}/")
-            for each in _entries(entry.path):
+            for each in list_entries(entry.path):
                 inner = f"{path}/{each.name}/{MODULES}/"
                 yield from _find_packages(f"{each.path}/{MODULES}", inner)
         elif entry.name.startswith("@") and entry.is_dir(follow_symlinks=False):
-            for each in _entries(entry.path):
+            for each in list_entries(entry.path):
                 yield from _find_one(each, f"{entry.name}/{each.name}", f"{path}/{each.name}")
         elif not entry.name.startswith("."):
             yield from _find_one(entry, entry.name, path)
@@ -223,7 +228,7 @@ def _plan(folder: str, moved: list[_Package], root: str, copied: _Counter) -> La
 def _plan_copy(folder: str, copied: _Counter) -> Layout | None:
     """A package's own files, copied, without the packages in it; None where it is too large."""
     layout: Layout = {}
-    for entry in _entries(folder):
+    for entry in list_entries(folder):
         if entry.name == MODULES:
             continue
         if entry.is_dir(follow_symlinks=False):
@@ -239,7 +244,7 @@ def _plan_copy(folder: str, copied: _Counter) -> Layout | None:
 
 def _fill(layout: Layout, folder: str, root: str) -> None:
     """Add links to all else that is in a folder."""
-    for entry in _entries(folder):
+    for entry in list_entries(folder):
         known = layout.get(entry.name)
         if isinstance(known, dict):
             _fill(known, entry.path, root)
@@ -256,16 +261,14 @@ def _fill(layout: Layout, folder: str, root: str) -> None:
 
 def _from_tree(path: str, root: str) -> str:
     """A path in the repository as it is named from its top; another one whole."""
-    return path[len(root) + 1 :] if _is_in(path, root) else path
+    return path[len(root) + 1 :] if is_in(path, root) else path
 
 
 def _lay_out(layout: Layout, at: str, tree: str) -> None:
     """Make a folder what it has to be, whatever a command without a sandbox did to it."""
-    if os.path.islink(at) or not os.path.isdir(at):
-        _remove(at)
-        effects.step("mkdir", at)
-        os.makedirs(at)
-    for entry in _entries(at):
+    effects.make_folder(Path(at).parent)
+    _make_folder(at)
+    for entry in list_entries(at):
         if entry.name not in layout:
             _remove(entry.path)
     for name, what in layout.items():
@@ -276,6 +279,14 @@ def _lay_out(layout: Layout, at: str, tree: str) -> None:
             _copy(path, what.source)
         else:
             _link(path, os.path.join(tree, what))
+
+
+def _make_folder(at: str) -> None:
+    """Make a real folder, whatever a command put in its place."""
+    if os.path.islink(at) or not os.path.isdir(at):
+        _remove(at)
+        effects.step("mkdir", at)
+        os.mkdir(at)
 
 
 def _link(path: str, target: str) -> None:
@@ -309,15 +320,3 @@ def _remove(path: str) -> None:
         effects.remove_tree(os.fsencode(path))
     else:
         os.unlink(path)
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")

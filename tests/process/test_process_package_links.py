@@ -36,6 +36,7 @@ def a_place(folder, files):
     real, tree = folder / "real", folder / "slot/tree"
     write(real, {**committed, **files})
     write(tree, committed)
+    (folder / "slot/box").mkdir()
     shares = find_shared_folders(real, {"", "packages", "packages/core", "packages/app"})
     return Place(tree=tree, shown=real, box=folder / "slot/box", shares=shares)
 
@@ -162,6 +163,15 @@ def test_what_a_command_did_to_the_links_is_put_right(tmp_path):
     assert (place.tree / "node_modules/core").resolve() == place.tree / "packages/core"
     assert {one.name for one in folder.iterdir() if one.name[0] != "."} == {"core", "other"}
     assert (place.shown / "node_modules/other/index.js").read_text() == SAYS
+
+
+def test_no_folder_is_made_through_a_link_in_the_box(tmp_path):
+    place = a_place(tmp_path, NPM)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (place.box / "caches").symlink_to(elsewhere)
+    lay_out_shares(place, mounted=False)
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_what_is_installed_meanwhile_is_seen(tmp_path):

@@ -187,3 +187,11 @@ def test_a_workspace_that_names_the_repository_itself_fails_the_proof(workplace,
     ended = workplace.run("--sandbox", "none")
     assert workplace.landings == [], ended.said
     assert "imported the installed copy of core" in ended.said, ended.said
+
+
+def test_a_run_with_nothing_to_do_looks_for_no_dependencies(workplace, monkeypatch):
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=["test -s a.txt"]))
+    assert workplace.run().code == 0
+    monkeypatch.setattr("runner.run.worker_setup.find_shared_folders", None)
+    assert workplace.run().code == 0
+    assert workplace.runner("status").code == 0
