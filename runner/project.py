@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from runner.gates.contracts import entries
     from runner.journal.state import RunState
     from runner.model import Digest, Status
-    from runner.plan import cache, checks, document, graph, ownership, spans
+    from runner.plan import cache, checks, conflicts, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
     from runner.process import base, environments, platform, tools
-    from runner.repo import read
+    from runner.repo import read, repo_state
     from runner.repo.head import Folders, Head
     from runner.run import older_text
     from runner.secrets import redact
@@ -41,6 +42,7 @@ else:
     base = lazy_module("runner.process.base")
     cache = lazy_module("runner.plan.cache")
     checks = lazy_module("runner.plan.checks")
+    conflicts = lazy_module("runner.plan.conflicts")
     document = lazy_module("runner.plan.document")
     entries = lazy_module("runner.gates.contracts.entries")
     environments = lazy_module("runner.process.environments")
@@ -49,6 +51,7 @@ else:
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
+    repo_state = lazy_module("runner.repo.repo_state")
     redact = lazy_module("runner.secrets.redact")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
@@ -62,6 +65,8 @@ CHANGES = f"{BUILD}/CHANGES.md"
 IGNORE = f"{BUILD}/.gitignore"
 PATTERNS = "PATTERN_INDEX.md"
 
+_CONTINUED = ("merge", "rebase", "cherry-pick", "revert")
+"""What git goes on with by `--continue`."""
 _LARGE = 1_000_000
 """Bytes of a plan from which on its copies are worth being given back at once."""
 
@@ -194,11 +199,35 @@ class Project:
             path = self.root / self.plan_path
             if path.stat().st_size > _LARGE:
                 platform.give_back_large_memory()
-            return path.read_bytes()
+            data = path.read_bytes()
         except OSError as error:
             raise RunnerError(
                 f"the plan cannot be read: {error.strerror}", where=self.plan_path
             ) from error
+        self._require_merged(data)
+        return data
+
+    def _require_merged(self, data: bytes) -> None:
+        """Raise RunnerError for a plan in which a merge left conflicts to be resolved."""
+        ongoing = repo_state.describe_ongoing(read_head(self.root).git_dir)
+        if not ongoing and b"<<<<<<< " not in data:
+            return
+        with read.Repository.open(self.root) as repository:
+            unmerged = repository.is_unmerged(self.plan_path)
+        lines = conflicts.find_conflicts(data, unmerged=unmerged)
+        if not lines and not unmerged:
+            return
+        spans = ", ".join(f"{begin}-{end}" for begin, end in lines)
+        what = f"has conflict markers in lines {spans}" if lines else "is not merged yet"
+        steps = [f"edit {self.plan_path} and remove the markers"] if lines else []
+        if unmerged:
+            goes_on = f" && git {ongoing} --continue" if ongoing in _CONTINUED else ""
+            steps.append(f"git add {shlex.quote(self.plan_path)}{goes_on}")
+        raise RunnerError(
+            f"the plan {what}" + (f": a {ongoing} is in progress" if ongoing else ""),
+            where=f"{self.plan_path}:{lines[0][0]}" if lines else self.plan_path,
+            hint="; then: ".join(steps),
+        )
 
     @property
     def journal_path(self) -> Path:

@@ -308,6 +308,10 @@ class Repository:
         common = self.folders.common
         return not ((common / "shallow").exists() or (common / "info" / "grafts").exists())
 
+    def is_unmerged(self, path: str) -> bool:
+        """Whether the index holds several sides of a file, of which a person makes one."""
+        return bool(self.git.run("ls-files", "--unmerged", "-z", "--", self.prefix.whole(path)))
+
     def merge_base(self, one: str, other: str) -> str | None:
         """The best common ancestor of two commits, or None."""
         answer = self.git.ask("merge-base", one, other)
