@@ -348,10 +348,13 @@ class Session:
         ids: Sequence[str],
         code: ExitCode,
         publish: Callable[[ExitCode], ExitCode] | None = None,
+        *,
+        by_person: bool = False,
     ) -> ExitCode:
         """Write the documents, commit them as the record, and say in the journal how it ended.
 
-        `publish` moves the remote between the two, where that is still to be done.
+        `publish` moves the remote between the two, where that is still to be done. A run that built
+        nothing leaves no record; what a person said (`by_person`) has one.
         """
         found = Moment.of(self.repository.head().commit, self.ledger)
         self.ownership.write()
@@ -359,7 +362,8 @@ class Session:
         self.scans.collect(wait=True)
         self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
-        commit = self._record(plan) if self._is_recorded() else None
+        is_due = self._is_recorded() and (by_person or self._has_built(plan))
+        commit = self._record(plan) if is_due else None
         # Behind the record, so that one push takes it along.
         code = publish(code) if publish else code
         head = commit or self.repository.head().commit or ""
@@ -395,6 +399,20 @@ class Session:
         if head.beneath is not None or not head.commit:
             return head.beneath is not None
         return self.repository.blob(head.commit, self.project.plan_path) is not None
+
+    def _has_built(self, plan: PlanDocument) -> bool:
+        """Return whether the committed plan would be wrong of what is DONE, or lack a proof."""
+        if self.landed or self.checked or self.waived:
+            return True
+        head = self.repository.head().commit or ""
+        there = self.repository.blob(head, self.project.plan_path) or b""
+        now = plan.edited(there, plan.statuses())
+        return now != there and self._list_done(now) != self._list_done(there)
+
+    def _list_done(self, text: bytes) -> dict[str, str]:
+        """Return the DONE tasks in a text of the plan, with what each is worth."""
+        tasks = self.project.plan(text).tasks
+        return {task.id: task.note for task in tasks if task.status is Status.DONE}
 
     def _record(self, plan: PlanDocument) -> str | None:
         documents = (

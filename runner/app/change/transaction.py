@@ -89,7 +89,7 @@ class Transaction:
             self.board.publish(ledger.note, head=project.head().commit or "")
         document = PlanDocument(project.plan_path, self._statuses, self.board.edit)
         ids = [task.id for task in self.plan.tasks]
-        self.session.close_books(document, ids, ExitCode.OK)
+        self.session.close_books(document, ids, ExitCode.OK, by_person=True)
 
     @cached_property
     def board(self) -> StatusWriter:
