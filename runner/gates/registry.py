@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from runner import effects
 from runner.gates import (
     assertion_probes,
     base_tests,
@@ -112,10 +113,12 @@ def prove_all(
     started: Callable[[Check], None],
     completed: Callable[[Proof], None],
     known: Mapping[str, Proved] = _NOTHING,
+    took: Callable[[str, float], None] = lambda _check, _seconds: None,
 ) -> Proven:
     """Run every check of a task, so that the next attempt hears of all failures at once.
 
-    What `known` has of a check was said when it ran, before this was called.
+    What `known` has of a check was said when it ran, before this was called. `took` hears how many
+    seconds a check took besides its own command.
     """
     said: list[Proved] = []
     for family in FAMILIES:
@@ -127,9 +130,12 @@ def prove_all(
                 continue
             if check.command:
                 started(check)
+            began = effects.monotonic()
             proved = _prove(family, check, _with(bench, said))
             if proved.proof:
                 completed(proved.proof)
+            own = proved.proof.seconds if proved.proof else 0.0
+            took(check.id, effects.monotonic() - began - own)
             said.append(proved)
     return together(said)
 

@@ -175,6 +175,13 @@ class GateCompleted(NamedTuple):
     proof: Proof
 
 
+class StageCompleted(NamedTuple):
+    """A part of an attempt that is no command of its proof took this many seconds."""
+
+    stage: str
+    seconds: float
+
+
 # --- tasks ----------------------------------------------------------------------------
 
 
@@ -328,7 +335,8 @@ Event: TypeAlias = (
     "RunStarted | RunFinished | RunStuck | ModeSwitched | PlanUpdated | AttemptStarted"
     " | AttemptFinished | PlanProposed | PlanReviewed | ToolCalled | ToolReturned | WriteStaged"
     " | WriteReviewed | WriteRejected | ReviewSwitched | PermissionAsked | PermissionAnswered"
-    " | GateStarted | GateCompleted | TaskLanding | TaskLanded | TaskDone | TaskFailed"
+    " | GateStarted | GateCompleted | StageCompleted | TaskLanding | TaskLanded | TaskDone"
+    " | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
     " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
@@ -355,6 +363,7 @@ TYPES: dict[str, type[Event]] = {
     "write.rejected": WriteRejected,
     "gate.started": GateStarted,
     "gate.completed": GateCompleted,
+    "stage.completed": StageCompleted,
     "task.landing": TaskLanding,
     "task.landed": TaskLanded,
     "task.done": TaskDone,

@@ -8,6 +8,7 @@ from runner.journal.events import (
     AttemptFinished,
     AttemptStarted,
     GateCompleted,
+    StageCompleted,
     TaskAdopted,
     TaskApproved,
     TaskBlocked,
@@ -51,14 +52,14 @@ _MARKS = {
 } | {Verdict.KNOWN: ("⚠", "yellow")}
 _FINDINGS_SHOWN = 5
 
-IN_PASSING = (AttemptStarted, GateCompleted)
+IN_PASSING = (AttemptStarted, GateCompleted, StageCompleted)
 """Events that a view of what runs now shows by itself."""
 
 
 def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...]:
     """The lines of an event; none for what nobody follows."""
     name = paint("bold", display(record.task))
-    lines = (*_lines(record, state, paint), *_plan_lines(record))
+    lines = (*_work_lines(record, paint), *_lines(record, state, paint), *_plan_lines(record))
     return tuple(f"{name} {line}" for line in lines)
 
 
@@ -88,13 +89,20 @@ def _completed(proof: Proof, paint: Paint) -> str:
     return f"{paint(colour, mark)} {display(proof.id)} {ended}{proof.seconds:.2f} s"
 
 
+def _work_lines(record: Record, paint: Paint) -> Iterator[str]:
+    """Yield a line for each part of an attempt that took its time."""
+    match record.event:
+        case GateCompleted(proof=proof):
+            yield _completed(proof, paint)
+        case StageCompleted(stage=stage, seconds=seconds):
+            yield f"{paint('dim', '·')} {display(stage)} {seconds:.2f} s"
+
+
 def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
     match record.event:
         case AttemptStarted(implementer=implementer, mode=mode, model=model):
             how = format_attempt(mode, implementer) + (f", {model}" if model else "")
             yield _format_start(mode, display(how), record.attempt)
-        case GateCompleted(proof=proof):
-            yield _completed(proof, paint)
         case AttemptFinished(ending=Ending.FAILED, findings=findings):
             yield paint("red", "attempt failed")
             yield from (f"  {line}" for line in refusal_lines(findings, _FINDINGS_SHOWN))

@@ -20,6 +20,7 @@ from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
 from runner.run.proof.prove import bench_of, prove_standing
+from runner.run.proof.stages import measure_stage
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.display import display
@@ -76,9 +77,11 @@ def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
 
 
 def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
-    site.reset(assignment.base)
+    with measure_stage(assignment, site, "scratch tree"):
+        site.reset(assignment.base)
     asked = Questions(assignment, site)
-    said = _implement(assignment, site, asked)
+    with measure_stage(assignment, site, "implementer"):
+        said = _implement(assignment, site, asked)
     # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)

@@ -19,6 +19,7 @@ from runner.process.supervise import run
 from runner.process.tools import find_project_python
 from runner.run.planned import phases
 from runner.run.proof.prove import bench_of, proof_of
+from runner.run.proof.stages import measure_stage
 from runner.run.proof_required import too_little
 from runner.run.review import CHECK, Answer
 from runner.text.wording import attempt_folder
@@ -45,7 +46,8 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
     if not outcome.changes:
         return _prove(assignment, site, outcome)
     bench = write_bench(assignment, site, outcome)
-    admitted = admit_writes(outcome.changes, assignment.rules, bench)
+    with measure_stage(assignment, site, "write pipeline"):
+        admitted = admit_writes(outcome.changes, assignment.rules, bench)
     outcome = replace(outcome, tainted=admitted.tainted)
     if admitted.clean and _is_reviewed_at_write(assignment, site, outcome):
         ruling = site.crew.ask(outcome)
@@ -58,7 +60,8 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
         outcome = replace(outcome, findings=(*outcome.findings, *ruling.findings))
         if ruling.answer is Answer.REJECTED:
             return outcome
-    passed = compile_writes(admitted, assignment.rules, bench)
+    with measure_stage(assignment, site, "compile and static analysis"):
+        passed = compile_writes(admitted, assignment.rules, bench)
     outcome = replace(outcome, findings=(*outcome.findings, *passed.findings))
     site.crew.add_scan(assignment.task.id, assignment.attempt, passed.sast)
     if not passed.clean:

@@ -18,6 +18,7 @@ from runner.journal.events import (
     RunFinished,
     RunStarted,
     RunStuck,
+    StageCompleted,
     StatusesPublished,
     TaskAdopted,
     TaskApproved,
@@ -224,4 +225,5 @@ def whole_story():
         (PermissionAsked("read_file", "src/b.py", "ask read_file src/**"), one, 1),
         (PermissionAsked("read_file", "src/a.py"), one, 1),
         (PermissionAnswered("read_file", "src/a.py", allowed=True, by="ann"), one, 1),
+        (StageCompleted(stage="mutants", seconds=1.5), one, 1),
     )

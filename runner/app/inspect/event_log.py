@@ -112,7 +112,7 @@ def _find_task(project: Project, typed: str) -> str:
 # --- an event in a few words ----------------------------------------------------------
 
 
-def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an event, flat
+def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one line an event, flat
     """What the event says, on one line; empty where its type says it all."""
     match record.event:
         case events.RunStarted(head=head, branch=branch, pid=pid):
@@ -142,6 +142,8 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912  one line an ev
         case events.GateCompleted(proof=proof):
             ended = proof.note if proof.was_cut_off else proof.verdict
             return f"{display(proof.id)}: {ended}, exit {proof.exit}, {proof.seconds:.2f} s"
+        case events.StageCompleted(stage=stage, seconds=seconds):
+            return f"{display(stage)}: {seconds:.2f} s"
         case events.WriteStaged(path=path, action=action):
             return f"{action} {display(path)}"
         case events.WriteReviewed(path=path, review=review):

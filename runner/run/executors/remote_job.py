@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.journal.events import GateCompleted, GateStarted
+from runner.journal.events import GateCompleted, GateStarted, StageCompleted
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.session_events import PermissionAsked, ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 _HEARD = frozenset(
-    {"gate.started", "gate.completed", "tool.called", "tool.returned", "permission.asked"}
+    {"gate.started", "gate.completed", "stage.completed", "tool.called", "tool.returned"}
+    | {"permission.asked"}
 )
 """Events that an attempt may tell of itself; no other one is a worker's to tell."""
 _MOST = 10_000
@@ -70,6 +71,8 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
         return GateStarted(gate=event.gate, command=redact(event.command, known))
     if isinstance(event, GateCompleted):
         return GateCompleted(proof=redact_proofs((event.proof,), known)[0])
+    if isinstance(event, StageCompleted):
+        return event._replace(stage=display(redact_head(event.stage, _LONGEST_NAME, known)))
     if isinstance(event, PermissionAsked):
         return PermissionAsked(
             redact_head(event.tool, _LONGEST_NAME, known),

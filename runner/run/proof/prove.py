@@ -17,6 +17,7 @@ from runner.gates.regression import Helper, prove_others
 from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.quiet_lines import starts_no_program
+from runner.run.proof.stages import tell_stage
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -56,7 +57,14 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     task, settings = assignment.task, site.settings
     asked = replace(task, test_contracts=()) if assignment.stands else task
     asked = replace(asked, contracts=()) if assignment.contracts_stand else asked
-    own = prove_all(asked, settings, bench, started=on_started, completed=on_completed)
+
+    def on_took(check: str, seconds: float) -> None:
+        is_command = check in {one.id for one in task.test_contracts}
+        tell_stage(assignment, site, f"{check}, red first" if is_command else check, seconds)
+
+    own = prove_all(
+        asked, settings, bench, started=on_started, completed=on_completed, took=on_took
+    )
     own = weigh_own(own, bench, site)
     # Tests of others say nothing of bytes that are built again anyway. A question does not end it
     # here: with a person's yes these very bytes land.
