@@ -17,8 +17,6 @@ def test_each_part_of_an_attempt_has_a_line_and_quiet_hides_them(workplace):
     said = workplace.run().said
     lines = dict(re.findall(r"TASK-001 (?:\S+ )(.*) (\d+\.\d+) s\n", said))
     assert {"implementer", "TC-001"} <= lines.keys()
-    whole = float(lines.pop(next(one for one in lines if "as " in one)))
-    assert whole - sum(map(float, lines.values())) < 1
 
 
 def test_quiet_hides_them(workplace):
