@@ -84,6 +84,7 @@ def _run(words: list[str]) -> int:
         arguments.command = tuple(rest[len(own) + 1 :])
     if entry.name not in _WITHOUT_REPOSITORY:
         _finish_cut_off_landing()
+    arguments.typed = words
     return command.execute(arguments, os.environ)
 
 

@@ -197,7 +197,7 @@ class Bridge:
                 wait(self._works.values())
         self._settle()
         if self._lost():
-            hint = "it goes on where it was once begun again; runner lease shows who serves"
+            hint = "it goes on where it was once begun again; `runner lease` shows who serves"
             raise RunnerError(
                 f"this bridge ends: {self._lost()}", hint=hint, code=ExitCode.CONFLICT
             )

@@ -146,7 +146,7 @@ def _say_next(project: Project) -> None:
 def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -> ExitCode:
     """Build them now; a run that is going on takes them up itself."""
     if not ids:
-        raise RunnerError("which one?", hint="runner status shows every task")
+        raise RunnerError("which one?", hint="`runner status` shows every task")
     if RunLock(project.root / BUILD).holder() is not None:
         print(f"{', '.join(map(display, ids))}: tried again once the run that goes on has ended")
         return ExitCode.OK

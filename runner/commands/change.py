@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.catalogue import Command
-from runner.commands.output import ask_trust, confirm, say
+from runner.commands.output import ask_trust, confirm, say, type_again
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -63,7 +63,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if given.dry_run:
         say(seen, change_text.change_lines, change_text.change_document, as_json=given.json)
         return ExitCode.OK
-    again = f'runner change {" ".join(ids)} "…" --yes'
+    again = type_again(given, "--yes")
     meant = False
     try:
         meant = confirm("record it?", environ, yes=given.yes, again=again)
@@ -152,7 +152,7 @@ def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     )
     impact_question.require_one(request)
     if given.run:
-        again = "the same command with --trust"
+        again = type_again(given, "--trust")
         ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = impact_question.find_impact(project, request)
     if not given.json:

@@ -27,6 +27,7 @@ from runner.commands.output import (
     open_with_gates,
     say,
     tell,
+    type_again,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -93,7 +94,7 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     project = Project.open(Path.cwd(), environ, said, plan_needed=False)
 
     def trust(suite: TestSuite) -> None:
-        ask_trust(project, suite.as_plan(), trusted=given.trust, again="runner gate --trust")
+        ask_trust(project, suite.as_plan(), trusted=given.trust, again=type_again(given, "--trust"))
 
     with Repository.open(project.root) as repository:
         gate = Gate(project, repository, _request(given), trust, tell, _tell_ran)
@@ -200,7 +201,7 @@ def _percent(text: str) -> float:
 def execute_check_coverage(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look it up, or measure; then say it."""
     project = open_with_gates(environ, {})
-    again = f"runner check-coverage {given.task} --trust"
+    again = type_again(given, "--trust")
     load_trusted_plan(project, trusted=given.trust, again=again)
     found = check_coverage(project, CoverageRequest(given.task, given.threshold, given.again))
     for line in () if given.json else found.trouble:

@@ -215,7 +215,8 @@ def doctor_arguments(parser: argparse.ArgumentParser) -> None:
 def execute_doctor(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look at everything; exit 3 where something that is needed is missing."""
     signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
-    missing = any(sign.state is diagnostic.State.MISSING for sign in signs)
+    stops = (diagnostic.State.WRONG, diagnostic.State.MISSING)
+    missing = any(sign.state in stops for sign in signs)
     print(_doctor_document(signs, missing=missing) if given.json else _doctor_text(signs), end="")
     return ExitCode.PERSON if missing else ExitCode.OK
 

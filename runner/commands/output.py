@@ -5,6 +5,7 @@ And what a person is asked before something is done: whether commands may run, a
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,6 +79,13 @@ def add_proof_flags(parser: argparse.ArgumentParser) -> None:
 def tell(line: str) -> None:
     """Say something beside the result."""
     print(display(line), file=sys.stderr, flush=True)
+
+
+def type_again(given: argparse.Namespace, flag: str) -> str:
+    """Return the command line that was typed, with one more flag, as a shell takes it."""
+    words = list(given.typed)
+    at = words.index("--") if "--" in words else len(words)
+    return shlex.join(("runner", *words[:at], flag, *words[at:]))
 
 
 def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str) -> bool:

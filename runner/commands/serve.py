@@ -191,7 +191,7 @@ def require_no_team_flags(given: argparse.Namespace) -> None:
     for flag in _FLAGS:
         if getattr(given, flag):
             said = f"--{flag.replace('_', '-')}"
-            raise RunnerError(f"{said} is for a team", hint=f"runner serve --team {said} …")
+            raise RunnerError(f"{said} is for a team", hint=f"`runner serve --team` with {said}")
 
 
 def serve_team(given: argparse.Namespace, environ: Mapping[str, str], hook_secret: str) -> ExitCode:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.catalogue import Command
-from runner.commands.output import open_console
+from runner.commands.output import open_console, type_again
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -193,7 +193,7 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
     drafting.require_drafter(project)
     target = draft_checks.Target.of(project)
     plan = document.read_plan(target.data, target.path, prefixes=project.settings.id_prefixes)
-    again = f"runner bridge {given.forge} … --trust"
+    again = type_again(given, "--trust")
     drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 

@@ -182,7 +182,7 @@ def _require_fitting(given: argparse.Namespace) -> None:
     for flag, verb in (("role", "add"), ("label", "token"), ("days", "token")):
         if getattr(given, flag) and given.verb != verb:
             raise RunnerError(
-                f"--{flag} belongs to people {verb}", hint=f"runner people {verb} NAME --{flag} …"
+                f"--{flag} belongs to people {verb}", hint=f"`runner people {verb}` with --{flag}"
             )
 
 

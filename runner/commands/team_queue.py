@@ -226,7 +226,7 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if not given.trust:
         raise RunnerError(
             "a worker runs commands of every repository that the team registers, in the sandbox",
-            hint="runner repo list shows them; runner worker --trust",
+            hint="`runner repo list` shows them; `runner worker --trust`",
             code=ExitCode.PERSON,
         )
     settings = read_settings(environ)

@@ -28,7 +28,13 @@ from runner.app.prove.verify_done import (
     whole_tree_lines,
 )
 from runner.commands.catalogue import Command
-from runner.commands.output import add_proof_flags, load_trusted_plan, open_with_gates, tell
+from runner.commands.output import (
+    add_proof_flags,
+    load_trusted_plan,
+    open_with_gates,
+    tell,
+    type_again,
+)
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
 from runner.secrets.redact import redact
@@ -64,12 +70,11 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if bool(given.id) == given.all:
         raise RunnerError(
             "one task or --all, not both" if given.all else "nothing says what to prove",
-            hint="runner verify --all proves everything, runner verify TASK-001 one task",
+            hint="`runner verify --all` proves everything, `runner verify TASK-001` one task",
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    what = "--all" if given.all else given.id
-    load_trusted_plan(project, trusted=given.trust, again=f"runner verify {what} --trust")
+    load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
     if given.all:
         whole = verify_whole(project, tell)
         said = whole_document(whole) if given.json else "\n".join(whole_tree_lines(whole)) + "\n"
@@ -110,8 +115,7 @@ def execute_verify_attestation(given: argparse.Namespace, environ: Mapping[str, 
     found = check_attestation(project, data)
     passed: bool | None = None
     if given.run and not found.faults:
-        typed = f"runner verify-attestation {display(given.file)} --run --trust"
-        load_trusted_plan(project, trusted=given.trust, again=typed)
+        load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
         require_still_asked(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         passed = again.passed if again else verify_whole(project, tell).verified.passed
@@ -162,7 +166,7 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     flags["mutation"] = "strict" if given.strict else None
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust, again="runner ship --trust")
+    load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
     pull = find_request(project) if given.pr else None
     if pull is not None and (tag := last_ship_tag(project, project.state())):
         return _publish(project, pull, tag, as_json=given.json)

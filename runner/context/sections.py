@@ -169,14 +169,19 @@ def _builds_on(dependencies: tuple[tuple[str, str], ...]) -> str:
 def _scope(task: Task) -> str:
     if not task.writes_anything:
         return "None: this task is a check, and every change of a file is refused."
+    cannot = (
+        "If the task cannot be done as written, change nothing and end with one line:"
+        " `I cannot, because …`. It is accepted; work around it is not."
+    )
     never = (
         "TASK-GRAPH.md, runner.toml, `artifacts/build/` and git's own files are never yours to "
         "write. Work in the current folder, and leave no other files behind."
     )
     if task.writes_everything:
-        return f"Any file that the task needs. {never}"
+        return f"Any file that the task needs. {never}\n\n{cannot}"
     listed = _bullets(map(code, task.outputs))
-    return f"{listed}\n\nA change of any other file refuses the whole attempt. {never}"
+    scope = f"{listed}\n\nA change of any other file refuses the whole attempt. {never}"
+    return f"{scope}\n\n{cannot}"
 
 
 def _proof(parts: Parts) -> str:

@@ -26,6 +26,7 @@ Type: api
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
@@ -34,10 +35,12 @@ from runner.text.display import code_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 _HEADING = regex(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ITEM = regex(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(.*\S)\s*")
 _TYPE = regex(r"\s*(?:[-*+]\s+)?\**(?:Task )?Type:?\**:?\s+(\S.*?)\s*", re.IGNORECASE)
+_LABEL = regex(r"\s*(?:[-*+]\s+)?\**([A-Za-z][A-Za-z ]{0,30}?)\**:\**(?:\s+(\S.*?))?\s*")
 _FILES = regex(r"\**Files:?\**:?\s+(\S.*)", re.IGNORECASE)
 _NUMBER = regex(r"(?:phase\s+)?\d+\s*[.:)\-\u2014\u2013]?\s*", re.IGNORECASE)
 _SPAN = regex(r"(`+) ?(.+?) ?\1(?!`)")
@@ -48,6 +51,9 @@ _SECTIONS = {
     "gates": ("gates", "checks", "tests"),
     "phases": ("phases",),
 }
+
+_LABELS = {"files": "files", "output files": "files", "context files": "context"}
+"""The names of lines that hold paths, and the sections that these belong to."""
 
 
 def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
@@ -66,7 +72,11 @@ def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
 
 
 def read_plan(text: str) -> TaskPlan:
-    """The plan that a text tells in the shape above; what it does not tell is empty."""
+    """The plan that a text tells in the shape above; what it does not tell is empty.
+
+    `Files:` and `Context files:` are also read outside sections, with paths behind the colon or
+    in a list below.
+    """
     sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
     phases: list[tuple[str, list[str]]] = []
     into, kind, level = "", "", 0
@@ -80,6 +90,11 @@ def read_plan(text: str) -> TaskPlan:
             kind = said[1].strip("`")
         elif into == "phases" and phases:
             phases[-1][1].append(line)
+        elif (label := _LABEL.fullmatch(line)) and (name := _LABELS.get(label[1].lower())):
+            if label[2] is None:
+                into = name
+            else:
+                sections[name] += (f"- {code_span(path)}" for path in _paths(label[2]))
         elif into:
             sections[into].append(line)
     return TaskPlan(
@@ -89,6 +104,24 @@ def read_plan(text: str) -> TaskPlan:
         type=kind,
         gates=tuple(_word_in(item) for item in _items(sections["gates"])),
         phases=tuple(_phase(title, lines) for title, lines in phases),
+    )
+
+
+def relate_paths(plan: TaskPlan, folders: Iterable[Path]) -> TaskPlan:
+    """Return the plan with its absolute paths below one of the `folders` relative to that."""
+    starts = tuple(f"{folder}/" for folder in folders)
+
+    def relate(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(
+            next((path.removeprefix(one) for one in starts if path.startswith(one)), path)
+            for path in paths
+        )
+
+    return replace(
+        plan,
+        files=relate(plan.files),
+        context=relate(plan.context),
+        phases=tuple(replace(one, files=relate(one.files)) for one in plan.phases),
     )
 
 

@@ -135,6 +135,6 @@ def _refuse_shared(changes: Iterable[Change], by_hand: Sequence[Told]) -> None:
         raise RunnerError(
             "your own commits changed files that would go back; nothing was done",
             detail=format_list(shared),
-            hint="take those changes out into a branch, or undo single tasks: runner undo",
+            hint="take those changes out into a branch, or undo single tasks: runner undo ID",
             code=ExitCode.CONFLICT,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.context.task_plan import path_in, read_plan
@@ -40,7 +41,7 @@ _EXAMPLES = ("every/path/that/will/be/created/or/modified.py",)
 _OPENS = regex(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)")
 _CLOSES = regex(r" {0,3}(`{3,}|~{3,})[`~]*[ \t]*")
 _NUMBERED = regex(r"^ {0,3}\d{1,3}[.)]\s+(\S.*)$", re.MULTILINE)
-_PATH = regex(r"`([\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+)`")
+_PATH = regex(r"`(/?[\w.@+-]+(?:/[\w.@+-]+)*\.[A-Za-z0-9]{1,8}|/?[\w.@+-]+(?:/[\w.@+-]+)+)`")
 _FIELDS = frozenset({"steps", "files", "context", "type", "gates", "phases"})
 _OTHER_NAMES = {
     "step": "steps",
@@ -64,7 +65,7 @@ def plan_in(text: str) -> TaskPlan | None:
         if found is not None and found.files != _EXAMPLES:  # who repeats the question says nothing
             return found
     sheet = read_plan(text)
-    return sheet if sheet.steps else _parse_list(text)
+    return sheet if sheet.steps else _parse_list(text, sheet)
 
 
 def why_no_plan(text: str) -> str:
@@ -215,10 +216,14 @@ def _paths(value: object) -> Iterator[str]:
 # --- prose ----------------------------------------------------------------------------
 
 
-def _parse_list(text: str) -> TaskPlan | None:
-    """A numbered list alone: its items are the steps, the paths they show are the files."""
+def _parse_list(text: str, sheet: TaskPlan) -> TaskPlan | None:
+    """Read a numbered list without headings: its items are the steps.
+
+    The files are those that the `sheet` has, else the paths that the steps show.
+    """
     steps = tuple(" ".join(found[1].split()) for found in _NUMBERED.finditer(text))
     if not steps:
         return None
-    files = dict.fromkeys(found[1] for step in steps for found in _PATH.finditer(step))
-    return TaskPlan(steps=steps, files=tuple(path.removeprefix("./") for path in files))
+    shown = dict.fromkeys(found[1] for step in steps for found in _PATH.finditer(step))
+    files = sheet.files or tuple(path.removeprefix("./") for path in shown)
+    return replace(sheet, steps=steps, files=files)

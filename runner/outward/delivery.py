@@ -139,7 +139,7 @@ def require_alone(*, is_ours: bool, where: Path) -> None:
         raise RunnerError(
             "another process delivers these events already",
             where=str(where),
-            hint="one is enough; runner events --doors shows how far it is",
+            hint="one is enough; `runner events --doors` shows how far it is",
             code=ExitCode.CONFLICT,
         )
 

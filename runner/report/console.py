@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from runner.journal.events import AttemptFinished, AttemptStarted, GateCompleted, GateStarted
 from runner.lazy_module import lazy_module
 from runner.model import Status
-from runner.text.wording import attempt_folder
+from runner.text.wording import attempt_folder, without_repeated_hints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,6 +78,8 @@ class Console:
         self._groups: dict[str, list[str]] | None = {} if grouped else None
         self._unheard: dict[str, str] = {}
         """The log of what each task's implementer says, until it has been said."""
+        self._hints: set[str] = set()
+        """The hints that were shown."""
         self._pauser = 0
         self._held: list[str] = []
 
@@ -120,7 +122,8 @@ class Console:
         """Say what an event means to a person."""
         if self._level < NORMAL:
             return
-        lines = list(event_lines.event_lines(record, state, self.paint))
+        all_lines = event_lines.event_lines(record, state, self.paint)
+        lines = without_repeated_hints(all_lines, self._hints)
         if self._groups is None:
             self._write_all(lines)
         else:

@@ -99,6 +99,8 @@ def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
             is_wrong = task is not None and _has_wrong_line(task)
             shows = "`runner validate` shows the line; " if is_wrong else ""
             return f"{shows}mend it as the note says, then `runner`"
+        case Reason.REVIEW if was_refused(known):
+            return _mend(known, hint)
         case Reason.REVIEW | Reason.REGRESSION | None:
             return f"`runner why {name}` says why; `runner retry {name}` has it tried again"
         case reason:
@@ -111,7 +113,7 @@ def _mend(known: TaskState, hint: str) -> str:
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check == SCOPE for one in refused):
         if hint.startswith("- "):
-            return f"put this line into its section, then `runner`:  {hint}"
+            return f"make this the Output files line of its section, then `runner`:  {hint}"
         return f"{hint}; then `runner retry {name}`"
     if was_refused(known):
         return f"mend the plan{_or_finish(known)}, then `runner`"

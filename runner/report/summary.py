@@ -9,6 +9,7 @@ from runner.errors import ExitCode
 from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status
 from runner.text.display import display
+from runner.text.wording import without_repeated_hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,8 +82,9 @@ def summary(said: Summary) -> str:
     """The text, several lines; a run in which all is done has one line."""
     lines = [_first(said), *([f"used: {said.cost}"] if said.cost else [])]
     lines += [f"proofs: {said.proofs}"] if said.proofs else []
+    hints: set[str] = set()
     for task in said.blocked:
-        lines += _format_blocked(task)
+        lines += without_repeated_hints(_format_blocked(task), hints)
     for id_, change in said.stale:
         name = display(id_)
         lines.append(f"STALE {name}: {display(change)}")
@@ -92,7 +94,7 @@ def summary(said: Summary) -> str:
     lines += [
         f"waiting {display(name)}: needs {', '.join(map(display, needs))}"
         if needs
-        else f"ready {display(name)}: {_why_left(said, name)}"
+        else _format_ready(said, name)
         for name, needs in said.waiting
     ]
     lines += [f"note: {display(note)}" for note in said.notes]
@@ -101,10 +103,9 @@ def summary(said: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _why_left(said: Summary, name: str) -> str:
-    if how := said.edited.get(name):
-        return f"while the run went on, {display(how)}; `runner` takes the plan as it is now"
-    return "not finished by this run"
+def _format_ready(said: Summary, name: str) -> str:
+    changed = f" ({display(how)} during this run)" if (how := said.edited.get(name)) else ""
+    return f"{display(name)} is ready{changed}: run `runner`"
 
 
 def _more(said: Summary) -> str:

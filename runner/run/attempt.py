@@ -12,6 +12,7 @@ from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.implementers.base import ImplementerContext, Mode, Said
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
@@ -103,6 +104,9 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     )
     if assignment.mode is Mode.PLAN:
         outcome = plan_session.evaluate_plan(assignment, site, outcome)
+    elif not outcome.changes and (reason := _CANNOT.search(said.summary)):
+        finding = Finding("implementer", reason[0], hint="change the plan as it says")
+        outcome = replace(outcome, ending=Ending.BLOCKED, findings=(*outcome.findings, finding))
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
         # A lease may have run out while the implementer worked: the proof gets values that hold.
         outcome = evaluate(renew_secrets(assignment, site), site, outcome)
@@ -237,6 +241,8 @@ def _find_met_bound(
     return bound or absent_files.explain_absent(site.place, tail, command)
 
 
+_CANNOT = regex(r"(?i)\bI cannot, because .*")
+"""How an implementer reports that the task cannot be done as written; the brief asks for it."""
 _CHECK = "run_gate"
 _KINDS = ("test", "gate")
 """Checks that are one command; the others compare with the base, and run at the proof alone."""

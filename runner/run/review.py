@@ -16,7 +16,7 @@ from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from runner.config.settings import Settings
     from runner.implementers.base import Implementer
@@ -366,8 +366,12 @@ def after_refusal(known: TaskState, findings: tuple[Finding, ...], note: str) ->
 
 def was_refused(known: TaskState) -> bool:
     """Whether the last attempt came to what a person had rejected."""
-    said = (one.message for one in known.findings if one.check == CHECK)
-    return any(one.startswith(REJECTED_BY) for one in said)
+    return has_rejection(known.findings)
+
+
+def has_rejection(findings: Iterable[Finding]) -> bool:
+    """Return whether a person rejected these bytes."""
+    return any(one.check == CHECK and one.message.startswith(REJECTED_BY) for one in findings)
 
 
 def proposal_digest(changes: Sequence[Change]) -> Digest:

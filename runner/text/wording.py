@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from itertools import dropwhile
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
@@ -34,7 +33,7 @@ else:
 _LISTED = 3
 _SHORT = 12
 _LONGEST = 19
-_DETAIL_LINES = 8
+_DETAIL_LINES = 4
 _FAILED = regex(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
 """How the detail of a check begins that names its tests (`gates/check_run`)."""
 
@@ -81,15 +80,17 @@ def short(commit: str) -> str:
 def finding_lines(finding: Finding) -> list[str]:
     """A finding as it is shown: check, place and message, what says most of its detail, its hint.
 
-    A check that names its failing tests begins with these, each with its line and assertion;
-    of another the end is shown of what it printed.
+    A check that names its failing tests begins with these, each with its line and assertion; of
+    another the begin and the end of its output are shown: linters name a rule first.
     """
     place = f"{finding.path}:{finding.line}: " if finding.line else ""
     place = place or (f"{finding.path}: " if finding.path else "")
     said = [*list_failures(finding.detail), place + finding.message]
     if len(said) == 1:
-        shown = finding.detail.rstrip().splitlines()[-_DETAIL_LINES:]
-        said += dropwhile(lambda line: not line.strip(), shown)
+        printed = [line for line in finding.detail.splitlines() if line.strip()]
+        if (left_out := len(printed) - 2 * _DETAIL_LINES) > 0:
+            printed[_DETAIL_LINES:-_DETAIL_LINES] = [f"… {plural(left_out, 'line')} left out"]
+        said += printed
     lines = [f"{display(finding.check)}: {display(said[0])}"]
     lines += [f"  {display(line)}".rstrip() for line in said[1:]]
     if finding.hint:
@@ -103,6 +104,17 @@ def refusal_lines(findings: Sequence[Finding], most: int) -> list[str]:
     lines = [line for finding in refusals[:most] for line in finding_lines(finding)]
     more = len(refusals) - most
     return [*lines, f"and {plural(more, 'more finding')}"] if more > 0 else lines
+
+
+def without_repeated_hints(lines: Iterable[str], shown: set[str]) -> list[str]:
+    """Return the lines but for hints that are `shown` already; new ones are added to these."""
+    new = []
+    for line in lines:
+        _, _, hint = line.partition("  hint: ")
+        if not hint or hint not in shown:
+            new.append(line)
+            shown |= {hint}
+    return new
 
 
 def list_failures(detail: str) -> list[str]:

@@ -94,7 +94,7 @@ def make_missing_tool(tool: str, paths: Sequence[str], said: str = "") -> Findin
         MISSING,
         f"{tool} is not installed, so this was not compiled",
         path=paths[0] if len(paths) == 1 else "",
-        hint=f"install {tool}, then: runner; runner doctor says what is missing",
+        hint=f"install {tool}, then: runner; `runner doctor` says what is missing",
         detail="\n".join((*(paths if len(paths) > 1 else ()), *((said,) if said else ()))),
     )
 

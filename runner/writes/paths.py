@@ -23,7 +23,7 @@ from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
     import tomllib
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from runner.writes import parsers
 else:
@@ -63,6 +63,8 @@ _CONTROL_NAMES = frozenset(
 _FORBIDDEN_NAMES = frozenset(
     ("task-graph.md", "runner.toml", "file_ownership_map.md", ALLOW_LIST),
 )
+_LINK = "a symbolic link"
+_PLAIN = "choose a plain relative path"
 _RUNNER_FOLDER = ("artifacts", "build")
 
 
@@ -73,7 +75,9 @@ def check_path(path: str, mode: int, *, kind: str = "") -> Finding | None:
     """
     reason = _path_refusal(path) or ("" if kind == "delete" else _mode_refusal(mode))
     if reason:
-        return _refuse(path, f"the path {path!a} {reason}", "choose a plain relative path")
+        is_named = reason.endswith(_LINK)
+        hint = "write a regular file instead of the link" if is_named else _PLAIN
+        return _refuse(path, f"the path {path!a} {reason}", hint)
     for name in path.split("/"):
         if said := warning(name):
             return Finding("paths", said, path=path, severity=Severity.WARNING)
@@ -123,7 +127,7 @@ def scope_finding(
     before: bytes | None = None,
     after: bytes | None = None,
 ) -> Finding | None:
-    """Refuse what is outside a task's scope, with the one line of the plan that would allow it.
+    """Refuse what is outside a task's scope, with the line of the plan that would allow it.
 
     `before` and `after` are looked at for `pyproject.toml` alone, whose `[tool.runner]` is
     a setting of the runner and not the task's to change.
@@ -134,10 +138,7 @@ def scope_finding(
         told = f"{path!a} is not in the Output files of {task}"
         if is_control(path):
             told = f"{path!a} is a control file, which Output files of {task} must name exactly"
-            if outputs == ("any",):
-                hint = f"{scope_line(path, outputs)}, and the task's other files, too: not `any`"
-                return _refuse(path, told, hint, check="scope")
-        return _refuse(path, told, scope_line(path, outputs), check="scope")
+        return _refuse(path, told, scope_line((path,), outputs), check="scope")
     if path == "pyproject.toml" and _runner_table(before) != _runner_table(after):
         return _refuse(
             path,
@@ -148,11 +149,29 @@ def scope_finding(
     return None
 
 
-def scope_line(path: str, outputs: tuple[str, ...]) -> str:
-    """The line of the plan that would allow one more path."""
-    kept = () if outputs == ("any",) else outputs
-    listed = ("any",) if outputs == ("any",) and not is_control(path) else (*kept, path)
-    return "- Output files: " + ", ".join(code_span(output) for output in listed)
+def scope_line(paths: Sequence[str], outputs: Sequence[str]) -> str:
+    """Return the line of the plan that allows these paths, too."""
+    if "any" in outputs and not any(map(is_control, paths)):
+        return "- Output files: any"
+    listed = dict.fromkeys((*(one for one in outputs if one != "any"), *paths))
+    return "- Output files: " + ", ".join(map(code_span, listed))
+
+
+def find_wrong_outputs(
+    outputs: Sequence[str], refused: Sequence[str], exists: Callable[[str], bool]
+) -> frozenset[str]:
+    """Return the outputs without a file where a refused file has nearly the same name.
+
+    Nearly the same: but for folder, suffix, letter case, separators and the order of letters.
+    """
+    names = set(map(_letters, refused))
+    exact = [one for one in outputs if not (_is_glob(one) or one.endswith("/") or one == "any")]
+    return frozenset(one for one in exact if _letters(one) in names and not exists(one))
+
+
+def _letters(path: str) -> str:
+    stem = path.rsplit("/", 1)[-1].partition(".")[0]
+    return "".join(sorted(filter(str.isalnum, stem.casefold())))
 
 
 # --- details --------------------------------------------------------------------------
@@ -177,7 +196,7 @@ def _mode_refusal(mode: int) -> str:
         return ""
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFLNK:
-        return "is a symbolic link"
+        return f"is {_LINK}"
     if kind == 0o160000:  # noqa: PLR2004 - git's own mode for a submodule
         return "is a submodule"
     if mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX):

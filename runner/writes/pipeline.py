@@ -15,7 +15,14 @@ from runner.model import Action, Finding
 from runner.repo.git import StoppedError
 from runner.secrets.redact import list_held_secrets, redact
 from runner.writes.compile_check import compile_file
-from runner.writes.paths import check_path, is_control, scope_finding
+from runner.writes.paths import (
+    check_path,
+    find_wrong_outputs,
+    in_scope,
+    is_control,
+    scope_finding,
+    scope_line,
+)
 from runner.writes.project_compile import compile_projects
 from runner.writes.sast import SastScan
 from runner.writes.suppressions import marker_findings
@@ -121,6 +128,7 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, bench: WriteConte
         lambda change: _secret_findings(change, rules, bench),
     )
     findings, clean = _through(changes, steps, bench.stopped)
+    findings = _with_scope_line(findings, changes, rules, bench)
     marks = [
         mark for change in clean for mark in marker_findings(change, bench.before(change.path))
     ]
@@ -161,6 +169,36 @@ def compile_writes(admitted: Passed, rules: WriteRules, bench: WriteContext) -> 
 
 
 # --- details --------------------------------------------------------------------------
+
+
+def _with_scope_line(
+    findings: tuple[Finding, ...],
+    changes: Sequence[Change],
+    rules: WriteRules,
+    bench: WriteContext,
+) -> tuple[Finding, ...]:
+    """Give all refusals for the task's scope one hint: the line that allows all these files."""
+    proposed = _paths(changes)
+    outside = [
+        one.path
+        for one in findings
+        if one.check == "scope" and not in_scope(one.path, rules.outputs)
+    ]
+    # `any` covers no control file: then each proposed file is named.
+    paths = (
+        sorted(proposed) if any(map(is_control, outside)) and "any" in rules.outputs else outside
+    )
+
+    def exists(path: str) -> bool:
+        return path in proposed or bench.before(path) is not None
+
+    wrong = find_wrong_outputs(rules.outputs, outside, exists)
+    line = scope_line(paths, [one for one in rules.outputs if one not in wrong])
+    hint = redact(line)
+    return tuple(
+        replace(one, hint=hint) if one.check == "scope" and one.path in outside else one
+        for one in findings
+    )
 
 
 def _redact_path(finding: Finding) -> Finding:

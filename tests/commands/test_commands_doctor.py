@@ -1,7 +1,10 @@
 """`doctor` and `settings`: what is there, what holds, what is missing."""
 
 import os
+from pathlib import Path
+from shutil import which
 
+import pytest
 from commands_build import a_ground, began, done
 
 from runner.config.trust import Trust
@@ -49,7 +52,7 @@ def test_what_is_missing_is_said_with_what_to_do(ground, monkeypatch):
     assert "note     root               TASK-002: BLOCKED at once, for a person to do\n" in said.out
     assert "hint: tool no-such-tool: install no-such-tool\n" in said.out
     assert "hint: secret FIRST_KEY: export FIRST_KEY=…\n" in said.out
-    assert "hint: trust: runner --trust\n" in said.out
+    assert "hint: trust: runner run --dry-run\n" in said.out
     assert "whatever it is" not in said.out
     assert "tool sudo" not in said.out
 
@@ -64,11 +67,37 @@ def test_the_programs_of_a_shell_line_are_looked_for_and_not_its_mark(ground):
     assert [state for state, _ in found(said, "tool no-such-tool")] == ["note"]
 
 
-def test_a_plan_with_mistakes_is_missing_something(ground):
+@pytest.mark.skipif(which("bwrap") is None, reason="needs bubblewrap")
+def test_a_tool_that_the_sandbox_hides_is_missing_and_its_hint_shows_it(
+    ground, monkeypatch, tmp_path
+):
+    """The folder lies in /tmp or a home, which are empty in the sandbox; a link leads elsewhere."""
+    real = tmp_path / "opt" / "hidden-tool"
+    link = tmp_path / "bin" / "hidden-tool"
+    for folder in (real.parent, link.parent):
+        folder.mkdir()
+    real.write_text("#!/bin/sh\n")
+    real.chmod(0o755)
+    link.symlink_to(real)
+    monkeypatch.setenv("PATH", f"{link.parent}:{os.environ['PATH']}")
+    a_ground(ground, "A")
+    plan = ground.folder / "TASK-GRAPH.md"
+    plan.write_text(plan.read_text().replace("`true`", "`hidden-tool`", 1))
+    settings = Path(os.environ["HOME"]) / ".config" / "runner" / "runner.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    said = ground.runner("doctor", "--json")
+    sign = next(one for one in said.json["signs"] if one["name"] == "tool hidden-tool")
+    assert (sign["state"], said.code) == ("missing", 3)
+    assert sign["text"] == f"{link} is hidden by the sandbox; TASK-001 needs it"
+    settings.write_text(sign["hint"].removesuffix(" in your own settings") + "\n")
+    assert found(ground.runner("doctor", "--json"), "tool hidden-tool") == [("ok", str(link))]
+
+
+def test_a_plan_with_mistakes_is_wrong(ground):
     a_ground(ground, "A needs Z")
     said = ground.runner("doctor", "--json")
     assert said.code == 3
-    assert found(said, "plan") == [("missing", "TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings")]
+    assert found(said, "plan") == [("wrong", "TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings")]
 
 
 def test_without_git_or_plan_it_still_looks_at_the_machine(ground):

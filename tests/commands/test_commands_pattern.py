@@ -139,7 +139,7 @@ def test_more_columns_line_ends_and_a_missing_last_line_end_stay_as_they_were(li
             ["accept", "DECISION-009"],
             (
                 "runner: there is no DECISION-009 (artifacts/build/DECISIONS.md)\n"
-                'hint: did you mean "DECISION-001"?\n'
+                "hint: candidates: DECISION-001\n"
             ),
         ),
         (

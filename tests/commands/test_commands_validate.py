@@ -50,7 +50,7 @@ hint: take one of these ids out of its Depends on
 TASK-GRAPH.md:14:15: error: TASK-003 depends on TASK-033, which no task is
   - Depends on: TASK-033
                 ^^^^^^^^
-hint: did you mean "TASK-002"?
+hint: add a section for TASK-033, or name another task: TASK-002, TASK-001
 
 TASK-GRAPH.md:15:17: error: bad path "../outside.txt": it has ..
   - Output files: `../outside.txt`

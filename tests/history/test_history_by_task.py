@@ -155,7 +155,7 @@ def test_one_task_is_not_torn_apart_where_another_wrote_a_file_of_it(desk):
         said = desk.runner("commit-by-task", "--task", task)
         assert said.code == 6
         assert f"{task} cannot be committed by itself: {other} wrote a.txt, too" in said.err
-        assert "hint: runner commit-by-task commits all that is logged" in said.err
+        assert "hint: `runner commit-by-task` commits all that is logged" in said.err
     assert desk.subjects[-1] == "plan"
     assert desk.runner("commit-by-task").code == 0
     assert desk.landings == ["TASK-001", "TASK-002"]

@@ -2,9 +2,11 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
+from runner.context.task_plan import relate_paths
 from runner.implementers.plan_answer import ASKED_FOR, plan_in
 from runner.model import Phase, TaskPlan
 
@@ -25,6 +27,24 @@ PLAN = TaskPlan(
     phases=(Phase("One", ("Write it",), ("src/a.py",)),),
 )
 TEXT = json.dumps(ROW, indent=2)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        "Files: m.py, test_m.py",
+        "**Files:** `m.py`, `test_m.py`",
+        "- Output files: `m.py`, `test_m.py`",
+        "Files:\n- m.py\n- test_m.py",
+        "**Files:**\n\n- `m.py`: new\n- `test_m.py`",
+    ],
+)
+@pytest.mark.parametrize("steps", ["1. Read\n2. Write", "## Steps\n1. Read\n2. Write\n"])
+def test_files_are_read_outside_of_headings(steps, files):
+    plan = plan_in(f"I looked.\n\n{steps}\n\n{files}\n\nContext files: a.py\n")
+    assert plan is not None
+    assert (plan.steps, plan.files) == (("Read", "Write"), ("m.py", "test_m.py"))
+    assert plan.context == ("a.py",)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +73,14 @@ def test_entries_may_be_objects_and_names_may_differ():
     }
     found = plan_in(json.dumps(row))
     assert found == TaskPlan(("Read it", "Write it"), ("src/a.py", "src/b.py"), gates=("TC-003",))
+
+
+def test_absolute_paths_below_the_project_become_relative():
+    text = "1. Change `/tree/sub/m.py`\n2. Add `/repository/sub/tests/test_m.py` and `/etc/x.py`\n"
+    plan = plan_in(text)
+    assert plan is not None
+    found = relate_paths(plan, (Path("/repository/sub"), Path("/tree/sub")))
+    assert found.files == ("m.py", "tests/test_m.py", "/etc/x.py")
 
 
 def test_markdown_is_read_too():

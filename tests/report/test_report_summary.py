@@ -73,5 +73,5 @@ def test_a_ready_task_that_the_run_did_not_reach_waits_for_nobody():
         waiting=(("TASK-001", ()), ("TASK-002", ("TASK-001",))),
     )
     lines = summary(said).splitlines()
-    assert "ready TASK-001: not finished by this run" in lines
+    assert "TASK-001 is ready: run `runner`" in lines
     assert "waiting TASK-002: needs TASK-001" in lines

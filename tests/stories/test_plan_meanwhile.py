@@ -149,6 +149,6 @@ def test_what_was_not_begun_for_an_edit_is_told_with_the_edit(place, edit, words
     place.plan(task(place, edit), after)
     ended = place.run("--no-sandbox")
     assert (ended.code, place.landings) == (6, ["TASK-001"]), ended.said
-    said = f"ready TASK-002: while the run went on, {words}; `runner` takes the plan as it is now"
+    said = f"TASK-002 is ready ({words} during this run): run `runner`"
     assert said in ended.said
     assert place.run("--no-sandbox").code == 0

@@ -130,7 +130,8 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
     workplace.runner("reject", "1", "--reason", "not this")
     workplace.edit_plan("- Review: prompt\n", "")
     ended = run(workplace)
-    assert ended.code == 1
+    assert ended.code == 3
+    assert "BLOCKED TASK-001 (review)" in ended.out
     assert not workplace.has("out.txt")
     line = workplace.status_line("TASK-001")
     assert "review failed; it gave again what was refused before" in line

@@ -159,5 +159,5 @@ def test_a_number_means_the_task_that_it_was_listed_with(workplace, monkeypatch)
     assert "1. TASK-003" in told(workplace, "review"), "a new list counts anew"
     rejected = workplace.runner("reject", "1", "--reason", "no")
     assert "TASK-003" in rejected.out
-    assert run(workplace).code == 1
+    assert run(workplace).code == 3
     assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE", "TASK-003": "BLOCKED"}

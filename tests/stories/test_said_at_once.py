@@ -209,7 +209,8 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     for said in places:
         assert f"{step}; as it is: `runner retry TASK-001`" in said
         assert failed in said or said == places[3], said
-    scope = "put this line into its section, then `runner`:  - Output files: `b.txt`, `c.txt`"
+    scope = "make this the Output files line of its section, then `runner`:  "
+    scope += "- Output files: `b.txt`, `c.txt`"
     assert f"next: {scope}" in ended.out
     assert f"next: {scope}" in workplace.runner("why", "2").out
 
@@ -220,7 +221,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace, more
     command = f"truncate -s 60M b.bin{more}"
     workplace.plan(a_task("TASK-001", outputs=["b.bin"], command=command, tests=["test -f b.bin"]))
     said = workplace.run().out
-    assert "put this line into its section" not in said
+    assert "Output files line of its section" not in said
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started", "TASK-001")) == 1
     assert "has 62,914,560 bytes; a task may propose files of 52,428,800 at most" in said

@@ -6,7 +6,7 @@ import pytest
 
 from runner.model import Finding
 from runner.text.display import caret
-from runner.text.wording import did_you_mean, finding_lines, nearest
+from runner.text.wording import did_you_mean, finding_lines, nearest, without_repeated_hints
 
 KNOWN = ["Status", "Depends on", "Output files", "Coverage"]
 
@@ -73,6 +73,22 @@ def test_what_a_command_printed_begins_with_a_line_that_says_something():
     assert finding_lines(finding) == [
         "TC-001: it ended with exit code 4",
         "  no tests ran",
-        "",
         "  ERROR: gone",
     ]
+
+
+def test_of_a_long_output_the_begin_and_the_end_are_shown():
+    """Linters name the rule first, and test tools count their failures last."""
+    detail = "F401 `os` imported but unused\n" + "line\n" * 20 + "Found 1 error.\n"
+    lines = finding_lines(Finding("gate:lint", "it ended with exit code 1", detail=detail))
+    assert lines[1] == "  F401 `os` imported but unused"
+    assert lines[5] == "  … 14 lines left out"
+    assert lines[-1] == "  Found 1 error."
+
+
+def test_a_hint_is_shown_once():
+    shown = set()
+    lines = ["TASK-001   a: b", "TASK-001     hint: do it"]
+    assert without_repeated_hints(lines, shown) == lines
+    assert without_repeated_hints(lines, shown) == lines[:1]
+    assert without_repeated_hints(["    hint: other"], shown) == ["    hint: other"]

@@ -10,6 +10,7 @@ import pytest
 from runner.model import Severity
 from runner.writes.paths import (
     check_path,
+    find_wrong_outputs,
     in_scope,
     is_control,
     is_forbidden,
@@ -295,14 +296,37 @@ def test_a_refusal_names_the_one_line_that_would_allow_it():
     control = scope_finding(".npmrc", ("any",), "TASK-002")
     assert control is not None
     assert "must name exactly" in control.message
-    assert control.hint == "- Output files: `.npmrc`, and the task's other files, too: not `any`"
-    assert scope_line("a`b", ()) == "- Output files: `` a`b ``"
+    assert control.hint == "- Output files: `.npmrc`"
+    assert scope_line(("a`b",), ()) == "- Output files: `` a`b ``"
+    assert scope_line(("b.py",), ("any",)) == "- Output files: any"
 
 
 def test_the_line_it_names_does_allow_it():
     for path, outputs in ((".npmrc", ("any",)), ("b.py", ("a.py",)), ("c/d.py", ())):
-        listed = tuple(scope_line(path, outputs).removeprefix("- Output files: ").split(", "))
+        listed = tuple(scope_line((path,), outputs).removeprefix("- Output files: ").split(", "))
         assert in_scope(path, tuple(span.strip("`") for span in listed))
+
+
+@pytest.mark.parametrize(
+    ("output", "refused", "wrong"),
+    [
+        ("src/app.py", "app.py", True),
+        ("date-utils.py", "date_utils.py", True),
+        ("App.js", "src/app.ts", True),
+        ("utlis.py", "utils.py", True),
+        ("a.py", "b.py", False),
+        ("test_a.py", "test_b.py", False),
+        ("src/", "src.py", False),
+        ("*.py", "py.txt", False),
+    ],
+)
+def test_an_output_without_a_file_is_wrong_where_a_refused_file_has_its_name(
+    output, refused, wrong
+):
+    assert find_wrong_outputs((output,), (refused,), lambda _: False) == (
+        {output} if wrong else set()
+    )
+    assert not find_wrong_outputs((output,), (refused,), lambda _: True)
 
 
 SETTINGS = b'[project]\nname = "a"\n[tool.runner]\njobs = 2\n'

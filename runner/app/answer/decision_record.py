@@ -40,7 +40,6 @@ from runner.report.decisions_file import DecisionsDocument, IgnoreDocument
 from runner.report.documents import document
 from runner.report.table import table
 from runner.run.selection import find_id
-from runner.text.wording import did_you_mean
 from runner.writes.safe_io import read_beneath, write_beneath
 
 if TYPE_CHECKING:
@@ -183,12 +182,11 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
     number = int(match[1])
     if number not in found:
         candidates = [one.id for one in found.values() if one.is_candidate]
-        hint = did_you_mean(f"DECISION-{number:03d}", candidates)
-        said = f"candidates: {', '.join(candidates)}" if candidates else ""
+        hint = f"candidates: {', '.join(candidates)}" if candidates else ""
         raise RunnerError(
             f"there is no DECISION-{number:03d}",
             where=PATH,
-            hint=hint or said or 'runner decide "What was chosen" --pattern candidate',
+            hint=hint or 'runner decide "What was chosen" --pattern candidate',
         )
     return found[number]
 

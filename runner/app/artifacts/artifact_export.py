@@ -350,7 +350,7 @@ def _only_one(project: Project) -> Iterator[None]:
         if not is_ours:
             raise RunnerError(
                 "another process is storing artifacts of this project",
-                hint="runner artifacts list shows how far it is",
+                hint="`runner artifacts list` shows how far it is",
             )
         yield
 

@@ -203,7 +203,8 @@ def require_meant(
     if not (yes or (asker is not None and asker.choose("", question) in ("y", "yes"))):
         raise RunnerError(
             f"{named} was DONE and is gone from the plan; nothing has run",
-            hint="bring the section back, or runner run --yes; runner undo takes its code back",
+            hint="bring the section back, or `runner run --yes`;"
+            " `runner undo ID` takes its code back",
             code=ExitCode.PERSON,
         )
     for id_ in gone:
@@ -292,7 +293,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
     if not trust.covers_later_plans(source.root):
         raise RunnerError(
             "this repository's commands are not trusted yet; nothing has run",
-            hint="read its plan and settings, then: runner bridge … --trust",
+            hint="read its plan and settings, then: runner bridge github --trust",
             code=ExitCode.PERSON,
         )
     unseen = trust.list_unseen(source.root, reversed(brought))
@@ -301,7 +302,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
         raise RunnerError(
             f"{_NEW}; nothing has run",
             detail="\n".join(f"  {display(redact(line))}" for line in shown),
-            hint="read them, then: runner bridge … --trust",
+            hint="read them, then: runner bridge github --trust",
             code=ExitCode.PERSON,
         )
     trust.give(clone.root, "bridge", brought)

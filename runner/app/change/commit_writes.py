@@ -199,7 +199,7 @@ class Grouped:
 def _make_torn_error(task: str, why: str) -> RunnerError:
     return RunnerError(
         f"{task} cannot be committed by itself: {why}; nothing was committed",
-        hint="runner commit-by-task commits all that is logged, one commit a task, in their order",
+        hint="`runner commit-by-task` commits all that is logged, one commit a task, in order",
         code=ExitCode.CONFLICT,
     )
 

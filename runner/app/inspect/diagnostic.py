@@ -17,6 +17,8 @@ class State(StrEnum):
     OK = "ok"
     NOTE = "note"
     """Good to know; nothing stops for it."""
+    WRONG = "wrong"
+    """It is there, and has to be corrected first."""
     MISSING = "missing"
     """Something will stop for it."""
 

@@ -223,7 +223,7 @@ def _trust(project: Project) -> Diagnostic:
     if Trust(project.places.state).is_given(project.root):
         return Diagnostic("trust", State.OK, "given")
     text = "not given yet: the first run shows the plan's commands and asks"
-    return Diagnostic("trust", State.NOTE, text, "runner --trust")
+    return Diagnostic("trust", State.NOTE, text, "runner run --dry-run")
 
 
 # --- the runner's own files -----------------------------------------------------------

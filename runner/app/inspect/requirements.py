@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
 from runner.gates.contracts.entries import find_missing_packages
@@ -15,13 +17,16 @@ from runner.implementers.requirements import needs_root
 from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.plan.commands import executables
+from runner.process import base, mounts
 from runner.process.environments import explain_lent_program, find_lent_program
-from runner.process.tools import which
+from runner.process.sandbox import choose_sandbox
+from runner.process.tools import NAMES, which
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from runner.app.write import analysis
     from runner.model import Task
@@ -47,7 +52,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
         f", {plural(errors, 'mistake')}, {plural(len(reading.problems) - errors, 'warning')}"
     )
     hint = "runner validate" if reading.problems else ""
-    yield Diagnostic("plan", State.MISSING if errors else State.OK, said, hint)
+    yield Diagnostic("plan", State.WRONG if errors else State.OK, said, hint)
     yield from _tools(project, reading.plan.tasks)
     yield from _contracts(reading.plan.tasks)
     yield from _agents(project, reading.plan.tasks)
@@ -89,13 +94,39 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 f"tool {tool}", State.MISSING, *explain_lent_program(tool, project.root)
             )
+        elif found is not None and (folders := _find_hidden_folders(project, found)):
+            text = f"{found} is hidden by the sandbox; {_name_users(ids)}"
+            read = json.dumps([*project.settings.sandbox_read, *folders], ensure_ascii=False)
+            hint = f"sandbox_read = {read} in your own settings"
+            yield Diagnostic(f"tool {tool}", State.MISSING, text, hint)
         elif found is not None:
             yield Diagnostic(f"tool {tool}", State.OK, str(found))
         else:
-            text = f"it is not on PATH; {join_few(ids)} {'need' if len(ids) > 1 else 'needs'} it"
+            text = f"it is not on PATH; {_name_users(ids)}"
             state = State.MISSING if tool in required else State.NOTE
             hint = f"install {tool}" + ("" if tool in required else ", unless a task does so")
             yield Diagnostic(f"tool {tool}", state, text, hint)
+
+
+def _name_users(ids: Sequence[str]) -> str:
+    return f"{join_few(ids)} {'need' if len(ids) > 1 else 'needs'} it"
+
+
+def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
+    """Return the folders of a program and of what it links to that the sandbox hides."""
+    settings = project.settings
+    read = tuple(map(expand_home, settings.sandbox_read))
+    try:
+        sandbox = choose_sandbox(settings.sandbox, read)
+    except RunnerError:  # reported as the state of the sandbox
+        return ()
+    if not sandbox.contains:
+        return ()
+    environ = base.command_environment(project.environ)
+    where = frozenset((name, environ[name]) for name in NAMES if name in environ)
+    places = (one for one in (program, program.resolve()) if not one.is_relative_to(project.root))
+    folders = dict.fromkeys(str(one.parent) for one in places)
+    return tuple(one for one in folders if mounts.hides(one, where, read))
 
 
 def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
@@ -107,8 +138,7 @@ def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     for kind, ids in sorted(users.items()):
         if packages := find_missing_packages(kind):
             are = "are" if len(packages) > 1 else "is"
-            needs = f"{join_few(tuple(ids))} {'need' if len(ids) > 1 else 'needs'} it"
-            text = f"{' and '.join(packages)} {are} not installed; {needs}"
+            text = f"{' and '.join(packages)} {are} not installed; {_name_users(tuple(ids))}"
             hint = wording.install_hint("contracts")
             yield Diagnostic(f"contract {kind}", State.MISSING, text, hint)
 

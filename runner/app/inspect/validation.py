@@ -138,7 +138,7 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
     if form is not None:
         path = reading.plan.path
         into = "behind it, as sections" if path in PLANS else f"into {PLANS[0]}"
-        hint = f"runner import {path}: its tasks come {into}; or write ## TASK-001: Title"
+        hint = f"`runner import {path}`: its tasks come {into}; or write ## TASK-001: Title"
         yield Problem(f"this reads as a file of the form {form}, and no plan", path, 1, 1, hint)
 
 

@@ -122,7 +122,7 @@ def _find_subject(repository: Repository, known: TaskState, wanted: Tree | None)
     if wanted is not None:
         raise RunnerError(
             f"{known.id} has no {wanted} now",
-            hint=f"runner shell {known.id} takes the tree of its last proof",
+            hint=f"`runner shell {known.id}` takes the tree of its last proof",
         )
     return _Subject(head, (), f"HEAD {short(head)}")
 

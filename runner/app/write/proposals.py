@@ -252,7 +252,7 @@ class Proposals:
             raise RunnerError(
                 f"there is nothing to answer: {standing.said}",
                 where=display_path(staged.path),
-                hint="runner staged-write list says what waits",
+                hint="`runner staged-write list` says what waits",
             )
 
     def _approve(self, staged: Staged) -> None:

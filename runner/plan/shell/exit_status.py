@@ -122,7 +122,11 @@ def swallow_of(line: str, *, whatever: bool = True) -> Swallow | None:
     if lost is None:
         return None
     command, tree = lost
-    return Swallow(command.text, _by(command, tree), _right(command, tree))
+    right = _right(command, tree)
+    if tree.written:  # the hint does without the shell that puts in `$?`
+        inside = swallow_of(tree.written, whatever=whatever)
+        right = inside.right if inside else tree.written
+    return Swallow(command.text, _by(command, tree), right)
 
 
 @lru_cache(maxsize=2048)
@@ -253,6 +257,8 @@ class _Tree(NamedTuple):
     script: Script
     options: str = ""
     """Of the shell that the line itself starts: `-e`, `pipefail`."""
+    written: str = ""
+    """The text before another shell puts in `$?`; empty where none does."""
 
 
 class _Given(NamedTuple):
@@ -262,6 +268,8 @@ class _Given(NamedTuple):
     options: str = ""
     bash: bool = False
     """Whether that shell knows what bash knows and sh does not."""
+    written: str = ""
+    """As of a tree."""
 
 
 def _tree(line: str, *, bash: bool = False) -> _Tree:
@@ -276,7 +284,7 @@ def _tree(line: str, *, bash: bool = False) -> _Tree:
             case _:
                 inner = None
         if inner is None:
-            return _Tree(given.text, script, given.options)
+            return _Tree(given.text, script, given.options, given.written)
         given = inner
     raise ShellSyntaxError("nested too deeply")
 
@@ -302,7 +310,9 @@ def _script_of(command: Simple) -> _Given | None:
         # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2, guideline 5).
         if re.fullmatch(r"-\w*c", word) and at + 1 < len(words):
             line = line_inside(command, words[at + 1])
-            return _Given(line, " ".join(words[: at + 1]), name in _LIKE_BASH)
+            options, written = " ".join(words[: at + 1]), words[at + 1]
+            put_in = written if written != line else ""
+            return _Given(line, options, name in _LIKE_BASH, put_in)
         if is_script_word(at, words):
             return None
     return None

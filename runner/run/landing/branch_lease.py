@@ -137,7 +137,7 @@ class BranchLease:
                 return
         raise PublishError(
             f"the lease of {display(self.branch)} moves while it is to be taken",
-            hint="others begin at this very moment: runner lease shows who; then run again",
+            hint="others begin at this very moment: `runner lease` shows who; then run again",
             code=ExitCode.CONFLICT,
         )
 

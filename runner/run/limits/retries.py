@@ -13,6 +13,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import budget, failure_policy
 from runner.run.limits.deadlines import Backoff, Scope, chance
+from runner.run.review import has_rejection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,6 +170,7 @@ class Retries:
         if _was_ended(outcome):
             self.stop(task, outcome, note)
         else:
+            reason = Reason.REVIEW if has_rejection(outcome.findings) else reason
             self.books.block(task, outcome, reason, note)
 
     def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:

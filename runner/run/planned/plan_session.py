@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.config.permissions import write_finding
-from runner.context.task_plan import files_of, plan_text, redact_plan
+from runner.context.task_plan import files_of, plan_text, redact_plan, relate_paths
 from runner.implementers.base import Said
 from runner.journal.plan_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 LONGEST_PLAN = 1 << 16
 """Characters of a plan's text: it goes into the journal, and a person reads it."""
-_NO_PLAN = "end with the plan: numbered steps, and every file that it creates or modifies"
+_NO_PLAN = (
+    "end with the plan: numbered steps, then a line with every file that it creates or modifies,"
+    " such as `Files: src/app.py, tests/test_app.py`"
+)
 _FILE_MODE = 0o100644
 
 
@@ -54,7 +57,9 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
     if outcome.changes:
         site.reset(assignment.base)
     clean = partial(redact, known=tuple(value for _, value in assignment.secrets))
-    plan = redact_plan(outcome.plan, clean) if outcome.plan else None
+    start = site.place.start
+    roots = (site.place.shown / start, site.place.tree / start)
+    plan = redact_plan(relate_paths(outcome.plan, roots), clean) if outcome.plan else None
     findings = (*outcome.findings, *wrote)
     if not _has_refusal(findings):
         exists = partial(_is_there, assignment, site)
@@ -139,8 +144,7 @@ def _mistakes(
 
 def _too_wide(task: Task, outside: list[str]) -> Finding:
     named = ", ".join(f"{path!a}" for path in outside)
-    kept = () if task.outputs == ("any",) else task.outputs
-    line = scope_line(outside[-1], (*kept, *outside[:-1]))
+    line = scope_line(outside, task.outputs)
     return Finding(
         CHECK,
         f"the plan names files that are not in the Output files of {task.id}: {named}",
