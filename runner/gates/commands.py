@@ -248,7 +248,9 @@ def prove(check: Check, bench: GateContext) -> Proved:
     paths = [change.path for change in bench.changes if change.content is not None]
     if FILES in check.command and not paths:
         return _make_skipped_proof(check, "the task wrote no file for it")
-    check = replace(check, command=check.command.replace(FILES, shlex.join(paths)))
+    # A file that is named like an option must not become one.
+    named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
+    check = replace(check, command=check.command.replace(FILES, named))
     trial = try_or_stand(check, bench)
     if _nothing_to_check(trial, bench):
         note = "there was nothing for it to check"

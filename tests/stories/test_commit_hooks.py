@@ -106,6 +106,15 @@ def test_pre_commit_is_a_gate_on_the_files_that_the_task_wrote(workplace, pre_co
     assert gate["verdict"] == ("pass" if code == 0 else "fail")
 
 
+def test_a_file_that_is_named_like_an_option_becomes_none(workplace, pre_commit):
+    workplace.write({CONFIG: "repos: []\n"})
+    section = a_task("TASK-001", outputs=["--config=x"], command="echo FORBIDDEN > ./--config=x")
+    workplace.plan(section)
+    ended = workplace.run("--review", "off", "--no-sandbox")
+    assert ended.code == 1, ended.said
+    assert "`pre-commit run --files ./--config=x` ended with exit code 1" in ended.said
+
+
 def test_without_the_program_the_gate_is_said_not_to_run(workplace, monkeypatch):
     workplace.write({CONFIG: "repos: []\n"})
     plan(workplace, "fine")
