@@ -28,6 +28,8 @@ CHECK = "permission"
 FILE_TOOLS = frozenset({"list_files", "read_file", "search", "write_file", "modify_file"})
 """Tools whose subject is a path: their patterns are globs as in gitignore(5)."""
 WRITE_TOOLS = ("write_file", "modify_file")
+ALIASES = {"write": WRITE_TOOLS, "edit": WRITE_TOOLS}
+"""Other names of tools in a rule: each is about new and about changed files."""
 TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate", SHELL)
 """Every tool of ours; those of MCP servers are called `mcp__SERVER__TOOL`."""
 _SERVERS = "mcp__"
@@ -59,7 +61,7 @@ class Rulebook:
 
 def names_a_tool(name: str) -> bool:
     """Whether a rule of this name can ever match: one that never does would be no rule, unseen."""
-    if any(_fits(tool, name, tight=False) for tool in TOOLS):
+    if name in ALIASES or any(_fits(tool, name, tight=False) for tool in TOOLS):
         return True
     sure = name[: min((at for sign in _SIGNS if (at := name.find(sign)) >= 0), default=len(name))]
     if sure == name:

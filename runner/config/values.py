@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner import __version__, effects
 from runner.config.layers import Layer, Origin
+from runner.config.permissions import ALIASES
 from runner.config.shell_rules import Permission, Permit
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -124,8 +125,9 @@ def _to_field_type(name: str, value: Any) -> Any:
         return tuple(Resource(what, amount) for what, amount in value.items())
     if name in ("permission", "permission_floor"):
         return tuple(
-            Permission(rule["tool"], rule.get("pattern", "**"), Permit(rule["action"]))
+            Permission(tool, rule.get("pattern", "**"), Permit(rule["action"]))
             for rule in value
+            for tool in ALIASES.get(rule["tool"], (rule["tool"],))
         )
     if name in ("secret_formats", "secret_formats_floor"):
         return tuple(

@@ -164,7 +164,7 @@ class SpansByTask(Mapping[str, StatusSpan]):
 def read_status(value: str) -> tuple[Status, str] | None:
     """Status and note of a value such as `BLOCKED ❌ — no key`; None when it is none of the five.
 
-    An empty value is PENDING. A mark that is no letter or digit may follow the word.
+    An empty value is PENDING. A symbol such as ✅ may stand before the word or follow it.
     """
     text = value.strip()
     if wrapped := _MARKUP.match(text):
@@ -173,7 +173,8 @@ def read_status(value: str) -> tuple[Status, str] | None:
         return Status.PENDING, ""
     match = _WORD.match(text)
     if match is None:
-        return None
+        bare = _without_emoji(text)
+        return read_status(bare) if bare and bare != text else None
     word = re.sub(r"[\s_-]+", "", match["word"].upper())
     status = _EVERYDAY.get(word) or Status(word.replace("INP", "IN-P"))
     rest = _without_emoji(text[match.end() :])

@@ -355,3 +355,12 @@ def test_names_of_scarce_things_are_the_same_in_every_spelling(house):
     house.repository("[resources]\nGPU = 1\ngpu = 2\n")
     with pytest.raises(RunnerError, match="has gpu twice"):
         house.load()
+
+
+@pytest.mark.parametrize("alias", ["write", "edit"])
+def test_a_rule_about_write_or_edit_is_about_new_and_changed_files(house, alias):
+    house.user(f'[[permission]]\ntool = "{alias}"\npattern = "src/**"\naction = "deny"\n')
+    assert [str(one) for one in house.load().settings.permission] == [
+        "deny write_file src/**",
+        "deny modify_file src/**",
+    ]

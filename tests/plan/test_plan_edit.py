@@ -244,3 +244,10 @@ def test_places_of_a_graph_serve_for_the_spans_only_where_each_id_stands_once(tw
     assert made[0].data == made[1].data
     assert dict(made[0].spans) == dict(made[1].spans)
     assert dict(shared) == dict(own)  # an edit moves its own, not those that it was given
+
+
+@pytest.mark.parametrize("field", ["- Status: ✅ DONE\r\n", "**Status:** ✅ **DONE**  \r\n"])
+def test_a_status_behind_a_symbol_is_read_and_replaced_in_place(field):
+    plan = f"# P\r\n\r\n## TASK-001: A\r\n\r\n{field}".encode()
+    assert read_plan(plan, "P").tasks[0].status is Status.DONE
+    assert_edits_only_statuses(plan, {"TASK-001": (Status.BLOCKED, "no key")})

@@ -290,6 +290,8 @@ def test_what_is_nothing_but_prose_is_not_told(text):
         ("Not started", Status.PENDING),
         ("ready", Status.PENDING),
         ("Completed ✅", Status.DONE),
+        ("✅ DONE", Status.DONE),
+        ("⏸️ blocked — no key", Status.BLOCKED),
         ("complete — by hand", Status.DONE),
     ],
 )

@@ -183,7 +183,7 @@ def _idle(change: Change, old: bytes | None, *, must_assert: bool) -> Iterator[W
                     yield Weakness(claim.line, f"`{claim.text[:80]}` can never fail")
             continue
         if body.claims:
-            yield Weakness(body.line, f"{name} can never fail: {_why(body)}")
+            yield Weakness(body.line, f"{name} {_why(body)}")
         else:
             yield Weakness(body.line, f"{name} asserts nothing", grave=must_assert)
 
@@ -208,8 +208,9 @@ def _new_tests(was: TestFile, now: TestFile) -> Iterator[tuple[str, TestBody]]:
 
 def _why(body: TestBody) -> str:
     first = body.claims[0]
-    why = ", ".join(sorted(first.guards)) or "it is always true"
-    return f"`{first.text[:80]}`: {why}"
+    if not first.guards:
+        return f"tests nothing: `{first.text[:80]}` does not depend on the code"
+    return f"can never fail: `{first.text[:80]}`: {', '.join(sorted(first.guards))}"
 
 
 # --- handlers that swallow everything ---------------------------------------------------

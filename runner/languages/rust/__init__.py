@@ -41,8 +41,8 @@ LANGUAGE = Language(
     loosen_tests=later(_ASSERTIONS, "loosen_tests"),
     literals=LITERALS,
     coverage=Coverage(
-        needed="have the test contracts run `cargo test`, with a tool that measures it: "
-        "cargo install cargo-llvm-cov",
+        needed="neither cargo-llvm-cov nor cargo-tarpaulin is installed, or no test contract runs "
+        "`cargo test`: cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),
     compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
