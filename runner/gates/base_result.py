@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
 from runner.gates.base import Proved
-from runner.gates.check_run import try_check
+from runner.gates.check_run import find_assertion, try_check
 from runner.gates.result_parsers import (
     complaints,
     crash_in,
@@ -27,6 +27,7 @@ from runner.gates.result_parsers import (
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
+from runner.model.words import COULD_NOT_RUN, UNRUN
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 
@@ -57,6 +58,8 @@ class BaseResult:
     """Files and lines that did not compile, as its output names them."""
     crash: str = ""
     """The first line of what ended the test program in the middle of a test; empty for none."""
+    unable: str = ""
+    """How it could not run: `program` or `tests`; empty where it could."""
 
     @property
     def failing(self) -> frozenset[str]:
@@ -102,7 +105,17 @@ def make_earlier(trial: CheckResult, bench: GateContext) -> BaseResult:
         reported=trial.told.results is not None,
         misfits=misfits(output_of(trial.ran)),
         crash="" if trial.passed else crash_in(output_of(trial.ran)),
+        unable=_unable(trial),
     )
+
+
+def _unable(trial: CheckResult) -> str:
+    """How a check could not run, by its exit and the reports of its test programs alone."""
+    if trial.passed:
+        return ""
+    if trial.ran.exit in _UNSTARTED:
+        return PROGRAM
+    return TESTS if trial.told.ran_none else ""
 
 
 def _key(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> tuple[str, ...]:
@@ -123,6 +136,7 @@ def _to_document(found: BaseResult) -> dict[str, object]:
         "reported": found.reported,
         "misfits": sorted(found.misfits),
         "crash": found.crash,
+        "unable": found.unable,
     }
 
 
@@ -139,10 +153,12 @@ def _read(said: dict[str, object]) -> BaseResult | None:
             "reported": bool(reported),
             "misfits": list(places),
             "crash": str(crash),
+            "unable": str(unable),
         }:
             rows = None if tests is None else tuple((str(a), str(b), str(c)) for a, b, c in tests)
             wrong = frozenset((str(path), int(line)) for path, line in places)
-            return BaseResult(passed, code, rows, found, end, cut, reported, wrong, crash)
+            said_more = end, cut, reported, wrong, crash, unable
+            return BaseResult(passed, code, rows, found, *said_more)
     return None
 
 
@@ -158,6 +174,11 @@ _UNSTARTED = frozenset({126, 127})
 _FAILURES_SHOWN = 20
 _ABBREVIATED = 9
 _ITSELF = "exit code"
+PROGRAM, TESTS = "program", "tests"
+_UNABLE_HINTS = {
+    PROGRAM: "install what it runs, or take the gate out of the settings",
+    TESTS: "have its tests run in a new clone; tests read no file that git ignores",
+}
 _TOO_MUCH = "it prints too much for what is new to be told from what was there: have it print less"
 
 
@@ -171,6 +192,8 @@ class Compared:
 
 def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
     """What a check that failed says, measured against the tree before the change."""
+    if trial.check.kind == "gate" and (how := _unable(trial)):
+        return _evaluate_unable(trial, how, bench)
     compared = _compare_with_base(trial, bench)
     if compared is None and (seen := _find_seen_before(trial, bench)):
         compared = Compared((), seen)
@@ -179,6 +202,46 @@ def evaluate_failure(trial: CheckRun, bench: GateContext) -> Proved:
     if compared.new:
         return Proved(trial.proof, _with_new(trial, compared))
     return _excuse_known(trial, compared, bench)
+
+
+def _evaluate_unable(trial: CheckRun, how: str, bench: GateContext) -> Proved:
+    """A gate that could not run: it refuses where it could before, or where the task asks for it.
+
+    Where the work is not a person's, and a test suite ran none of its tests, a person is asked.
+    """
+    refused = Proved(trial.proof, trial.findings())
+    is_excusable = not (bench.settings.strict or _is_own(trial.check, bench))
+    if not (is_excusable and _was_unable(trial.check, how, bench)):
+        return refused
+    asks = how == TESTS and bench.changes and not bench.by_person
+    finding = Finding(
+        check=UNRUN,
+        message=f"`{redact(trial.check.command)}` {_why_unable(trial, how)}",
+        severity=Severity.QUESTION if asks else Severity.WARNING,
+        hint=_UNABLE_HINTS[how],
+        detail="\n".join(trial.ran.tail.splitlines()[-_FAILURES_SHOWN:]),
+    )
+    proof = replace(trial.proof, verdict=Verdict.SKIPPED, note=COULD_NOT_RUN)
+    return Proved(proof, (finding, *trial.notes()))
+
+
+def _was_unable(check: Check, how: str, bench: GateContext) -> bool:
+    """Whether it could not run on the base either; the whole tree has what a task's proof met."""
+    if not bench.changes:
+        return how in proof_cache.load_entry(bench.kept, *_record(check, bench))
+    before = earlier(check, bench, ())
+    found = before is not None and before.unable == how
+    if found:
+        proof_cache.remember(bench.kept, {how: bench.base}, *_record(check, bench))
+    return found
+
+
+def _why_unable(trial: CheckRun, how: str) -> str:
+    if how == PROGRAM:
+        return f"{COULD_NOT_RUN}: its program is missing (exit code {trial.ran.exit})"
+    said = next((find_assertion(one.message) for one in trial.failing if one.message), "")
+    why = f" ({redact(said)})" if said else ""
+    return f"{COULD_NOT_RUN}: none of its tests ran, without the change too{why}"
 
 
 def _find_seen_before(trial: CheckRun, bench: GateContext) -> tuple[str, ...]:

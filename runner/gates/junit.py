@@ -31,7 +31,12 @@ LARGEST = 32 * 1024 * 1024
 """Bytes of a file that is read; a larger one counts as damaged."""
 _MOST_TESTS = 200_000
 _DEEPEST = 64
-_SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
+SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
+"""The end of a file's name that Node runs."""
+_PYTEST_COLLECTION = "collection failure"
+"""What pytest's JUnit says of a file that it could not collect (`append_collect_error`)."""
+_UNITTEST_LOADER = "unittest.loader._FailedTest."
+"""The test that unittest puts in the place of a module that it could not import."""
 _MESSAGE = 4000
 """Letters of a failure's text that are kept."""
 
@@ -73,6 +78,8 @@ class TestResult:
     seconds: float = 0.0
     file: str = ""
     """The file it stands in, where the tool says so."""
+    unloaded: bool = False
+    """Whether this is a file that could not be loaded: no test of it ran."""
 
     @property
     def bad(self) -> bool:
@@ -137,6 +144,8 @@ class Told:
     """What is left to say where all of those are meant to fail."""
     unheard: bool = False
     """Whether the command passes as well with a program that fails in the place of its tests."""
+    ran_none: bool = False
+    """Whether test programs ran, and none of them ran a test."""
 
     @property
     def failed(self) -> int:
@@ -204,7 +213,7 @@ class _Reading:
         self._suites: list[str] = []
         self._case: Mapping[str, str] = {}
         self._outcome = TestOutcome.PASSED
-        self._todo = False
+        self._todo = self._unloaded = False
         self._message = ""
         self._text: list[str] = []
 
@@ -221,11 +230,14 @@ class _Reading:
                 self._suites.append(attributes.get("name", ""))
             case "testcase":
                 self._case, self._outcome, self._message = attributes, TestOutcome.PASSED, ""
-                self._todo = False
+                self._todo = self._unloaded = False
             case "failure" | "error" | "skipped":
                 self._end_test(name, attributes)
 
     def _end_test(self, name: str, attributes: dict[str, str]) -> None:
+        loader = self._case.get("runner-id", "").startswith(_UNITTEST_LOADER)
+        failed = name == "error" and attributes.get("message") == _PYTEST_COLLECTION
+        self._unloaded = loader or failed or (name == "failure" and _is_file_itself(self._case))
         # pytest writes an expected failure as `<skipped type="pytest.xfail">`.
         expected = "xfail" in attributes.get("type", "")
         self._todo = self._todo or attributes.get("type", "") == "todo"
@@ -261,6 +273,7 @@ class _Reading:
             message=_format_message(self._message, said) if self._outcome in BAD else self._message,
             seconds=_seconds(self._case.get("time", "")),
             file=self._case.get("file", ""),
+            unloaded=self._unloaded,
         )
         if test.outcome is TestOutcome.PASSED and _is_file_itself(self._case):
             return
@@ -272,7 +285,7 @@ class _Reading:
 def _is_file_itself(case: Mapping[str, str]) -> bool:
     """Whether node calls a file in which no test is a test that passed (`node --test`)."""
     name, file = case.get("name", ""), case.get("file", "")
-    if case.get("classname") != "test" or not _SCRIPT.search(name):
+    if case.get("classname") != "test" or not SCRIPT.search(name):
         return False
     return name.startswith("/") or file == name or file.endswith(f"/{name}")
 

@@ -115,7 +115,10 @@ def of_pytest(config: ModuleType) -> None:
             with suppress(Exception):
                 seen.recorder = _recorder(stem)
             try:
-                return main(args=args, plugins=[*(plugins or ()), seen], **named)
+                code = main(args=args, plugins=[*(plugins or ()), seen], **named)
+                with suppress(Exception):
+                    _note_exit(stem, int(code))
+                return code
             finally:
                 os.environ["PYTEST_ADDOPTS"] = given
                 with suppress(Exception):
@@ -123,6 +126,15 @@ def of_pytest(config: ModuleType) -> None:
 
     if os.environ.get("RUNNER_REPORT_PYTEST"):
         setattr(config, name_of_main, run_and_report)
+
+
+def _note_exit(stem: str, code: int) -> None:
+    """Add to what is known of a test program how it ended."""
+    if stem:
+        with open(stem + ".json", encoding="utf-8") as file:
+            about = json.load(file)
+        with open(stem + ".json", "w", encoding="utf-8") as file:
+            json.dump({**about, "exit": code}, file)
 
 
 class _Seen:

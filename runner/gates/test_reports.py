@@ -23,6 +23,7 @@ from runner.gates.count_parsers import read_counts
 from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.junit import (
     FAILED_WORDS,
+    SCRIPT,
     Lost,
     TestOutcome,
     TestResult,
@@ -49,6 +50,10 @@ _MARK = regex(r"start-[0-9a-f]{1,8}")
 _MOST_LOST = 5000
 _BY_EXIT = frozenset({"ava", "tap", "tape", "jasmine", "uvu", "qunit"})
 """Tools that do nothing but test and give no report: how they end says whether tests failed."""
+_BY_LOADING = frozenset({"unittest", "jest", "vitest", "node", "go", "cargo"})
+"""Tools that name a test that failed: without any name none ran."""
+_PYTEST_RAN_NONE = frozenset({2, 3, 4, 5})
+"""Interrupted, internal error, usage error, no tests collected (pytest.ExitCode)."""
 _ASKED = ("go", "cargo")
 """Tools that name every test only where they are asked to."""
 
@@ -68,6 +73,19 @@ class Report:
     time: int = 0
     marks: tuple[str, ...] = ()
     """The starts of it by programs of Python that are no test programs."""
+    exit: int = 0
+    """As the program said it itself; 0 where that is not known."""
+
+    @property
+    def ran_none(self) -> bool:
+        """Whether it ran no test: nothing was collected, or what holds the tests did not load."""
+        if self.results is not None and self.results.tests:
+            return all(test.unloaded for test in self.results.tests)
+        if self.counts.get("passed") or self.counts.get("skipped"):
+            return False
+        if self.tool == "pytest" and self.results is None:
+            return self.exit in _PYTEST_RAN_NONE
+        return self.tool in _BY_LOADING
 
     @property
     def failed(self) -> int:
@@ -82,7 +100,9 @@ def read_told(folder: Path, root: str = "") -> Told:
     lost = tuple(one for file in files_in(folder, end=".lost") for one in _lost(file, root))
     open_ended = [_begun(file) for file in files_in(folder, end=".started")]
     outermost = _outermost(every)
-    told = replace(_heard(outermost, open_ended), unnamed=unnamed, lost=lost)
+    programs = _without_started([one for one in every if one.counts or one.pid])
+    none = bool(programs) and all(one.ran_none for one in programs)
+    told = replace(_heard(outermost, open_ended), unnamed=unnamed, lost=lost, ran_none=none)
     bad = [*(one.key for one in outermost if one.failed), *(one.key for one in open_ended)]
     good = [one for one in outermost if not (one.failed or one.marks)]
     meant = replace(together(good), unnamed=unnamed, lost=lost)
@@ -190,12 +210,16 @@ def together(reports: Iterable[Report]) -> Told:
 
 def _outermost(reports: list[Report]) -> list[Report]:
     """Without those that a test program started, and those that said nothing."""
-    speaking = [one for one in reports if one.counts]
-    pids = {one.pid for one in speaking if one.pid}
-    found = [one for one in speaking if not one.chain & (pids - {one.pid})]
+    found = _without_started([one for one in reports if one.counts])
     exact = {one.tool for one in found if not one.pid}
     # a tool that names its tests is heard; what it printed says no more
     return [one for one in found if not one.pid or one.tool not in exact]
+
+
+def _without_started(reports: list[Report]) -> list[Report]:
+    """Those that none of the others started."""
+    pids = {one.pid for one in reports if one.pid}
+    return [one for one in reports if not one.chain & (pids - {one.pid})]
 
 
 def _reports(folder: Path, root: str) -> Iterable[Report]:
@@ -232,7 +256,7 @@ def _read_kept(file: Path, root: str) -> Report:
     time = _time(beside) or _time(file)
     if tail is not None:
         counts = counts or _parse_summary(str(tail), code, by_exit=tool in _BY_EXIT)
-    return Report(tool, key, named, counts, pid, _pids(above), time, _marks(above))
+    return Report(tool, key, named, counts, pid, _pids(above), time, _marks(above), code)
 
 
 def _of_program(file: Path) -> Report:
@@ -333,7 +357,14 @@ def tap_results(output: str) -> TestResults | None:
             idle = TestOutcome.XFAILED if match["why"] == "TODO" else TestOutcome.SKIPPED
             ended = TestOutcome.FAILED if match["bad"] else TestOutcome.PASSED
             found[name] = idle if match["why"] else ended
-    tests = tuple(TestResult(name, outcome) for name, outcome in found.items())
+    tests = tuple(
+        TestResult(
+            name,
+            outcome,
+            unloaded=outcome is TestOutcome.FAILED and SCRIPT.search(name) is not None,
+        )
+        for name, outcome in found.items()
+    )
     return TestResults(tests) if tests and output.lstrip().startswith("TAP version") else None
 
 
@@ -355,7 +386,7 @@ def _suites(files: list[dict[str, object]], root: str) -> Iterator[TestResult]:
         message = str(one.get("message") or "")[:_MESSAGE]
         # It could not be loaded; vitest 1 says of such a file that it passed, and why it did not.
         if not tests and (message or one.get("status") == "failed"):
-            yield TestResult(path, TestOutcome.ERROR, message, file=path)
+            yield TestResult(path, TestOutcome.ERROR, message, file=path, unloaded=True)
         for test in tests if isinstance(tests, list) else ():
             said = "\n".join(map(str, test.get("failureMessages") or ()))
             titles = [*map(str, test["ancestorTitles"]), str(test["title"])]
@@ -384,7 +415,7 @@ def _once(rows: list[TestResult]) -> Iterator[TestResult]:
         seen[row.id] = seen.get(row.id, 0) + 1
         again = seen[row.id]
         name = row.id if again == 1 else f"{row.id} #{again}"
-        yield TestResult(name, row.outcome, row.message, row.seconds, row.file)
+        yield replace(row, id=name)
 
 
 def _short(path: str, root: str) -> str:

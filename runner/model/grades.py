@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model.words import ProvenBy
+from runner.model.words import COULD_NOT_RUN, ProvenBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,8 +110,10 @@ def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
 
 def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     """What of these proofs could not be measured."""
-    lacks = any(one.kind == "coverage" and one.verdict == "skipped" for one in proofs)
-    return (LINES_UNKNOWN,) if lacks else ()
+    skipped = [one for one in proofs if one.verdict == "skipped"]
+    lines = any(one.kind == "coverage" for one in skipped)
+    unrun = (f"{one.id} {one.note}" for one in skipped if one.note == COULD_NOT_RUN)
+    return (*((LINES_UNKNOWN,) if lines else ()), *unrun)
 
 
 def weakest(grades: Sequence[Graded]) -> Graded:

@@ -109,3 +109,9 @@ class ProvenBy(StrEnum):
     """An exit code alone."""
     STATIC = "static"
     """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
+
+
+COULD_NOT_RUN = "could not run here"
+"""The note of a gate whose program is missing, or whose tests could not be loaded."""
+UNRUN = "gate-could-not-run"
+"""The check of a question about such a gate: it is asked of all tasks at once."""

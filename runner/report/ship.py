@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from runner.model import Grade, Verdict
 from runner.model.grades import without_proof
 from runner.model.task import MILESTONE
+from runner.model.words import COULD_NOT_RUN
 from runner.repo.trailers import coverage_line
 from runner.report.cost import cost, together
 from runner.text.display import display, display_markdown
@@ -66,8 +67,12 @@ def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
 
 
 def find_unproven(grades: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Those that are neither proven nor waived."""
-    return {id_: one for id_, one in grades.items() if one.grade is Grade.UNPROVEN}
+    """Those that are neither proven nor waived, or of which a gate could not run."""
+    return {
+        id_: one
+        for id_, one in grades.items()
+        if one.grade is Grade.UNPROVEN or any(gap.endswith(COULD_NOT_RUN) for gap in one.gaps)
+    }
 
 
 def find_explained(tasks: Iterable[Task], grades: Mapping[str, Graded]) -> set[str]:

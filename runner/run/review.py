@@ -13,6 +13,7 @@ from runner.journal.task_fold import APPROVED, REJECTED
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, ReviewMode, Status, digest_of
+from runner.model.words import UNRUN
 from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
@@ -310,10 +311,27 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
 def is_approved(
     state: RunState, task: str, changes: Sequence[Change], questions: Sequence[Finding]
 ) -> bool:
-    """Whether a person let exactly these bytes pass with each of these questions shown."""
+    """Whether a person let exactly these bytes pass with each of these questions shown.
+
+    That a gate cannot run here is no question of one task: an answer to it holds for all.
+    """
     whole = proposal_digest(changes)
-    said = (state.review(task, WHOLE, question_digest(one), whole) for one in questions)
-    return bool(questions) and all(isinstance(one, WriteReviewed) for one in said)
+
+    def is_answered(question: Finding) -> bool:
+        asked = question_digest(question)
+        if question.check == UNRUN and _is_answered_anywhere(state, asked):
+            return True
+        return isinstance(state.review(task, WHOLE, asked, whole), WriteReviewed)
+
+    return bool(questions) and all(map(is_answered, questions))
+
+
+def _is_answered_anywhere(state: RunState, asked: Digest) -> bool:
+    return any(
+        key.before == asked and isinstance(said, WriteReviewed)
+        for key, said in state.reviews.items()
+        if key.path == WHOLE
+    )
 
 
 def question_digest(question: Finding) -> Digest:
@@ -340,13 +358,21 @@ def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     return bool(changes) and (said or bool(refusals(state, task, changes)))
 
 
+def _is_let_go(state: RunState, task: str, changes: Sequence[Change]) -> bool:
+    """Whether it waits for nothing but an answer that was given for all tasks."""
+    asked = open_questions(state.task(task))
+    return all(one.check == UNRUN for one in asked) and is_approved(state, task, changes, asked)
+
+
 def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Event, ...]:
     """What lets a task go on whose held work was answered; nothing while something is open.
 
     It says at once how the task stands; a rejection counts as no failed attempt.
     """
     known = state.task(task)
-    if known.held is None or known.held.kind != HELD or not is_answered(state, task, changes):
+    if known.held is None or known.held.kind != HELD:
+        return ()
+    if not (is_answered(state, task, changes) or _is_let_go(state, task, changes)):
         return ()
     findings = tuple(rejection(event) for event in refusals(state, task, changes))
     if findings:

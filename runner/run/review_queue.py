@@ -16,6 +16,7 @@ from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
+from runner.model.words import UNRUN
 from runner.run import permission_prompts
 from runner.run.review import (
     WHOLE_RUN,
@@ -197,6 +198,8 @@ class ReviewQueue:
 
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
         """Whether its implementer tries once more: it was not told of this before."""
+        if all(one.check == UNRUN for one in outcome.questions):
+            return False  # nothing that it could write lets the gate run
         known = self.review.ledger.state.task(task.id)
         told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
         return not (

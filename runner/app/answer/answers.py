@@ -105,7 +105,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
                     note_answer(journal, desk.state.task(one.task), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
-        note_what_follows(project, chosen, asked.via)
+        note_what_follows(project, desk.waiting, asked.via)  # one answer may be for several
         after = project.state()
         held = tuple(
             HeldChange(
