@@ -74,6 +74,7 @@ _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _ROOM = 1 << 20
 """Bytes; with less a disk counts as full."""
 _DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
+_IN_THE_WAY = frozenset((errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 
 
@@ -93,6 +94,11 @@ def refusal_of(error: OSError) -> RunnerError | None:
     if error.errno in _DENIED:
         hint = "check who owns it and whether it may be written"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
+    if error.errno in _IN_THE_WAY and error.filename:
+        hint = "move it away and run again"
+        return RunnerError(
+            f"something else is at this place: {error.strerror}", where=where, hint=hint
+        )
     if error.errno in _EXHAUSTED:
         hint = "end other programs or raise the limit, and run again"
         return MachineError(f"the system is exhausted: {error.strerror}", where, hint)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.repo.commit import DURABLE, commit_tree
+from runner.repo.git import GitError
 from runner.repo.own_refs import list_refs, own_name
 from runner.text.wording import read_number
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 _SLUG_WIDTH = 50
+_REFUSALS = 3
+"""Names for a draft that git may refuse before it is given up."""
 _DRAFTS = "drafts"
 """Of which commit each draft was made: `<task>/<branch>`."""
 
@@ -69,11 +72,18 @@ def draft(
     start = f"{slug(task).upper()}-{slug(title)}"
     # a branch called `draft` leaves no room below it (git keeps refs as files)
     start = f"draft-{start}" if branch_exists(repo, "draft") else f"draft/{start}"
+    refused = 0
     for number in count(1):
         branch = start if number == 1 else f"{start}-{number}"
         there = repo.resolve(f"refs/heads/{branch}")
         if there is None:
-            _create(repo, task, branch, made.sha)
+            try:
+                _create(repo, task, branch, made.sha)
+            except GitError:  # a branch above or below has the name, or git's lock is left there
+                refused += 1
+                if refused == _REFUSALS:
+                    raise
+                continue
             return branch
         if repo.tree_of(there) == made.tree and _parent(repo, there) == parent:
             return branch
@@ -92,10 +102,10 @@ def find_draft(repo: Repository, task: str, branch: str) -> str | None:
 
 def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
     """Make the branch, and note beside it what it was made of, in one transaction."""
-    names = (f"refs/heads/{branch}", f"{_notes(repo)}/{task}/{branch}")
     # One transaction (git-update-ref(1), --stdin): a branch without its note would be taken for a
-    # person's own and stay for ever.
-    lines = "".join(f"create {name} {commit}\n" for name in names)
+    # person's own and stay for ever. The note of a branch that a person deleted or renamed since
+    # is replaced.
+    lines = f"create refs/heads/{branch} {commit}\nupdate {_notes(repo)}/{task}/{branch} {commit}\n"
     git = repo.git.with_settings(DURABLE)
     git.run("update-ref", "-m", "runner: keep", "--stdin", stdin=lines.encode())
 

@@ -142,7 +142,7 @@ class DecisionsDocument:
     def _text(self) -> str:
         try:
             return (self.root / self.path).read_text("utf-8", "replace")
-        except FileNotFoundError:
+        except OSError:  # whoever appends to it says so
             return ""
 
     def _in_file(self) -> set[int]:
@@ -182,20 +182,30 @@ def find_run_files(paths: Iterable[str]) -> tuple[str, ...]:
 class IgnoreDocument:
     """`artifacts/build/.gitignore`: keeps the files of a run out of commits.
 
-    A branch from before its first commit has none: there `git add -A` would take the journal along,
-    and the next switch of branches take it away. So git's own folder says the same for all of them.
+    It comes with the first record commit: an untracked one would be in the way of a pull that
+    brings it. Until then, and on branches without it, git's own folder says the same.
     """
 
     root: Path
     path: str = f"{BUILD}/.gitignore"
     ours: bool = True
 
-    def write(self) -> None:
-        """Make it where it is missing; a person's own is left alone."""
+    def write(self) -> bool:
+        """Make it where it is missing, for the record; whether it was. A person's is left alone."""
         file = self.root / self.path
-        if not file.exists():
-            effects.make_folder(file.parent)
-            effects.write_file(file, _IGNORED.encode(), expected=b"")
+        if file.exists():
+            return False
+        effects.make_folder(file.parent)
+        return effects.write_file(file, _IGNORED.encode(), expected=b"")
+
+    def withdraw(self) -> None:
+        """Take it away again where no record commit took it along."""
+        file = self.root / self.path
+        if file.is_file() and file.read_bytes() == _IGNORED.encode():
+            effects.unlink(file)
+
+    def exclude(self) -> None:
+        """Have git leave the files of a run alone in this clone, on every branch."""
         folders = find_git(self.root)
         if folders is not None:
             # One that is not ours to write leaves it at the folder's own file.
@@ -208,7 +218,8 @@ class IgnoreDocument:
         A line that a person took out of it is left out; a link of theirs is left as it is.
         """
         ours = [line for line in _IGNORED.splitlines() if line[0] in "/.*"]
-        kept = (self.root / self.path).read_text("utf-8", "replace").split("\n")
+        file = self.root / self.path
+        kept = (file.read_text("utf-8", "replace") if file.exists() else _IGNORED).split("\n")
         before = exclude.read_bytes() if exclude.exists() else b""
         there = before.decode("utf-8", "replace").split("\n")
         rules = [f"**/{BUILD}/{line.lstrip('/')}" for line in ours if line in kept]

@@ -114,7 +114,11 @@ class Engine:
             self._halted = not joint.build(group) or self._halted
             for task in group:
                 self._say(task.id)
-            for keep_up in self.upkeep:
+            self._keep_up()
+
+    def _keep_up(self) -> None:
+        for keep_up in self.upkeep:
+            with self.ledger.tolerate("documents of finished tasks"):
                 keep_up()
 
     def _work(self, assignment: Assignment) -> Outcome:
@@ -333,8 +337,7 @@ class Engine:
                 for id_ in victims_of(task.id, self.ledger.state) if broke else ():
                     self._say(id_)
                 self._publish(now=True)  # a person is waited for: the plan says so at once
-        for keep_up in self.upkeep:
-            keep_up()
+        self._keep_up()
 
     def _is_outdated(self, task: Task) -> bool:
         """Whether the plan asks for something else of a task by now: the next run takes it."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
+from runner.errors import RunnerError
 from runner.journal.events import (
     NAMES,
     AttemptFinished,
@@ -71,7 +72,10 @@ class JournalWriter:
     def __init__(self, journal: Appender, state: RunState) -> None:
         self._journal = journal
         self.state = state
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[str, Listener]] = []
+        self._has_failed = False
+        self._warned: dict[str, None] = {}
+        self._warn: Callable[[str], None] | None = None
         self._gathers = False
         self._owed = False  # whether something durable was noted and is not yet
         self.others = state.seq
@@ -93,9 +97,35 @@ class JournalWriter:
         self.others += state.seq - self.state.seq
         self.state, self._before = state, self.others
 
-    def listen(self, listener: Listener) -> None:
-        """Have `listener` told of every event after it was folded: console, checkpoint, reports."""
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, document: str = "") -> None:
+        """Have `listener` told of every event after it was folded: console, checkpoint, reports.
+
+        Where it writes a `document`, a failure of that is a warning.
+        """
+        self._listeners.append((document, listener))
+
+    def warn_by(self, say: Callable[[str], None]) -> None:
+        """Have warnings shown, those of before as well."""
+        self._warn = say
+        for text in self._warned:
+            say(text)
+
+    @contextmanager
+    def tolerate(self, about: str) -> Iterator[None]:
+        """Warn, once, where something that a run can do without cannot be kept, and go on.
+
+        A failure of the journal itself is raised: without it nobody knows what landed.
+        """
+        try:
+            yield
+        except (RunnerError, OSError) as error:
+            if self._has_failed:
+                raise
+            text = f"warning: {about}: {_describe(error)}"
+            if text not in self._warned:
+                self._warned[text] = None
+                if self._warn:
+                    self._warn(text)
 
     def note(
         self,
@@ -114,6 +144,7 @@ class JournalWriter:
         While it gathers, those that tell how a task stands are so after the next `sync`.
         """
         later = durable and self._gathers and type(event) in _GATHERED
+        self._has_failed = True  # until it is written
         record = self._journal.append(
             event,
             task=task,
@@ -122,6 +153,7 @@ class JournalWriter:
             durable=durable and not later,
             via=via,
         )
+        self._has_failed = False
         # One fsync takes along all that stands before it in the file: a durable record pays what
         # was owed.
         self._owed = later or (self._owed and not durable)
@@ -129,8 +161,12 @@ class JournalWriter:
         # meanwhile.
         self.others += record.seq - self.state.seq - 1
         self.state = self.state.after(record)
-        for listener in self._listeners:
-            listener(record, self.state)
+        for document, listener in self._listeners:
+            if not document:
+                listener(record, self.state)
+                continue
+            with self.tolerate(document):
+                listener(record, self.state)
         return record
 
     @contextmanager
@@ -149,8 +185,17 @@ class JournalWriter:
         `everything` takes along what nobody asked to be durable when it was noted.
         """
         if self._owed or everything:
+            self._has_failed = True
             self._journal.sync()
-            self._owed = False
+            self._has_failed = self._owed = False
+
+
+def _describe(error: RunnerError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.strerror or error} ({error.filename})" if error.filename else str(error)
+    place = f" ({error.where})" if error.where else ""
+    said = f": {error.detail.splitlines()[0]}" if error.detail else ""
+    return f"{error.message}{place}{said}"
 
 
 def begin(

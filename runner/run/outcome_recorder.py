@@ -5,7 +5,7 @@ Static analysis that runs behind the tasks: its findings are kept when they come
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from runner.writes.log import WriteLog
     from runner.writes.sast import SastScan
     from runner.writes.staging import Staging
+
+
+_WRITE_LOG = "WRITE_LOG.jsonl misses writes"
 
 
 @dataclass(slots=True)
@@ -105,13 +108,21 @@ class OutcomeRecorder:
 
     def keep_tried(self, task: Task, outcome: Outcome) -> None:
         """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
-        if drafts.keep_tried(self.repository, task, outcome):
-            self._tried.add(task.id)
+        with self.ledger.tolerate(f"{task.id}: its work is not kept for a draft"):
+            if drafts.keep_tried(self.repository, task, outcome):
+                self._tried.add(task.id)
+
+    def keep_draft(self, task: Task, outcome: Outcome) -> str:
+        """Keep work that did not pass on a draft branch; the branch, or nothing."""
+        with self.ledger.tolerate(f"{task.id}: no draft branch keeps its work"):
+            return drafts.keep_draft(self.repository, task, outcome)
+        return ""
 
     def _drop_tried(self, task: Task) -> None:
         if task.id in self._tried:
             self._tried.discard(task.id)
-            drafts.drop_tried(self.repository, task.id)
+            with self.ledger.tolerate(f"{task.id}: an old attempt stays in refs/runner/tried"):
+                drafts.drop_tried(self.repository, task.id)
 
     # --- its writes -------------------------------------------------------------------
 
@@ -120,25 +131,20 @@ class OutcomeRecorder:
         writes = tuple((change.path, change.after) for change in outcome.changes)
         if self._recorded.get(task.id) == (outcome.attempt, writes):
             return
-        self.write_log.record(
-            outcome.changes,
-            run=self.ledger.run,
-            task=task.id,
-            attempt=outcome.attempt,
-            review=Approval(how),
-        )
+        with self.ledger.tolerate(_WRITE_LOG):
+            self.write_log.record(
+                outcome.changes,
+                run=self.ledger.run,
+                task=task.id,
+                attempt=outcome.attempt,
+                review=Approval(how),
+            )
         self._recorded[task.id] = (outcome.attempt, writes)
 
     def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
         """Say what became of approved writes."""
         self._recorded.pop(outcome.task, None)
-        self.write_log.close(
-            run=self.ledger.run,
-            task=outcome.task,
-            attempt=outcome.attempt,
-            fate=fate,
-            commit=commit,
-        )
+        self._close(outcome.task, outcome.attempt, fate, commit)
 
     def drop_left(self, task: str) -> None:
         """Say that writes which this run approved were dropped, if they are not held."""
@@ -157,8 +163,12 @@ class OutcomeRecorder:
     def _drop(self, task: str, attempt: int) -> None:
         held = self.ledger.state.task(task).held
         if held is None or held.attempt != attempt:
-            run = self.ledger.run
-            self.write_log.close(run=run, task=task, attempt=attempt, fate=Fate.DROPPED)
+            self._close(task, attempt, Fate.DROPPED)
+
+    def _close(self, task: str, attempt: int, fate: Fate, commit: str = "") -> None:
+        run = self.ledger.run
+        with self.ledger.tolerate(_WRITE_LOG):
+            self.write_log.close(run=run, task=task, attempt=attempt, fate=fate, commit=commit)
 
     # --- the task ---------------------------------------------------------------------
 
@@ -186,7 +196,8 @@ class OutcomeRecorder:
         )
         self._drop_tried(task)
         if drafted:
-            drop_drafts(self.repository, task.id)
+            with self.ledger.tolerate(f"{task.id}: its draft branch stays"):
+                drop_drafts(self.repository, task.id)
         if self.observe:
             self.observe(task.id, outcome)
 
@@ -198,29 +209,42 @@ class OutcomeRecorder:
 
     def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
         """Keep proven bytes for later: they land without calling the implementer again."""
-        self.keep_held(task, outcome, kind)
-        event = TaskBlocked(reason=Reason.REVIEW, note=note)
-        self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
+        if self.keep_held(task, outcome, kind):
+            event = TaskBlocked(reason=Reason.REVIEW, note=note)
+            self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
-    def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> None:
-        """Put proven bytes under a ref and where a person can read them."""
+    def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> bool:
+        """Put proven bytes under a ref and where a person can read them.
+
+        False where no ref can be made: the task is blocked, and the next run builds it again.
+        """
         # The ref before the record that names it: in the other order a kill would leave a record of
         # objects that no ref holds, and `git gc` takes such.
-        ref = drafts.hold(self.repository, task, outcome)
-        self.staging.stage(
-            outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
-        )
+        ref = ""
+        with self.ledger.tolerate(f"{task.id}: its proven work cannot be held"):
+            ref = drafts.hold(self.repository, task, outcome)
+        if not ref:
+            self.record_finished(task, replace(outcome, ending=Ending.FAILED))
+            self.block(task, outcome, Reason.TOOL, "its proven work could not be held")
+            return False
+        with self.ledger.tolerate(f"{task.id}: no copy to read in artifacts/build/staged"):
+            self.staging.stage(
+                outcome.changes, run=self.ledger.run, task=task.id, attempt=outcome.attempt
+            )
         self.record_finished(task, outcome, held=kind, ref=ref, draft=draft)
         self.decisions(task, outcome)
+        return True
 
     def let_go(self, task: str) -> None:
         """Forget held work that has landed."""
-        drafts.let_go(self.repository, task)
-        self.staging.remove(self.staging.list(task))
+        with self.ledger.tolerate(f"{task}: its held work stays in refs/runner/held"):
+            drafts.let_go(self.repository, task)
+        with self.ledger.tolerate(f"{task}: its staged copies stay"):
+            self.staging.remove(self.staging.list(task))
 
     def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
         """The task cannot go on; its work is kept on a draft branch."""
-        branch, findings = drafts.keep_draft(self.repository, task, outcome), outcome.findings
+        branch, findings = self.keep_draft(task, outcome), outcome.findings
         if not branch:
             branch, findings = self._of_before(task, outcome)
         note = f"{note}; work kept on {branch}" if branch else note
@@ -235,7 +259,9 @@ class OutcomeRecorder:
     def _of_before(self, task: Task, outcome: Outcome) -> tuple[str, tuple[Finding, ...]]:
         """The branch of an earlier attempt where the last one left nothing, and what is open."""
         known = self.ledger.state.task(task.id)
-        branch = drafts.draft_of_tried(self.repository, task, {one.attempt for one in known.tries})
+        branch, attempts = "", {one.attempt for one in known.tries}
+        with self.ledger.tolerate(f"{task.id}: no draft branch keeps its work"):
+            branch = drafts.draft_of_tried(self.repository, task, attempts)
         if branch:
             self._tried.add(task.id)  # perhaps by a run before this one
         open_still = (one for one in known.findings if one not in outcome.findings)

@@ -70,7 +70,7 @@ def _find_task(project: Project, typed: str) -> str:
 
 
 def _append(project: Project, decision: Decision, task: str) -> int:
-    IgnoreDocument(project.root).write()
+    IgnoreDocument(project.root).exclude()
     document = DecisionsDocument(project.root)
     with _alone(project.root / document.path), Journal.open(project.journal_path) as journal:
         state = project.state()

@@ -79,6 +79,7 @@ def adopt_branch(
     task = tasks[find_id(asked.task, tasks)]
     _require_adoptable(project, task)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        session.ledger.warn_by(observer.say)
         own = session.own_documents
         require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
         found = adopt(session.repository, _branch(asked.branch, session, task))
@@ -273,6 +274,7 @@ def _make(
     again = f"runner plan {task.id} --trust"
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        session.ledger.warn_by(observer.say)
         own = session.own_documents
         require_suitable(session.repository, own, allow_dirty=asked.allow_dirty)
         only, options = Selection(only=(task.id,)), Options(plan_only=True)

@@ -79,6 +79,7 @@ def run_build(
     require_trust(project, reading.plan, trusted=request.trusted, asker=asker)
     about = select_ids(request.chosen, reading.graph, reading.graph.ids)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        session.ledger.warn_by(observer.say)
         if session.recovered:
             observer.say(session.recovered)
         if shipped:

@@ -150,19 +150,18 @@ class Session:
     def _listen(self) -> None:
         exclude = self.repository.folders.common / "info" / "exclude"
         crash_cleanup.sweep(self.project.root, (*self.own_documents, str(exclude)))
-        self.ignore.write()
+        with self.ledger.tolerate(self.ignore.path):
+            self.ignore.exclude()
         self.checkpoint.know(self.by_id, self.ledger.state)
         self.reports.know(self.by_id, self.ledger.state)
-        for listener in (
-            self._remember,
-            self.checkpoint.hear,
-            self.decisions.hear,
-            self.reports.hear,
-            self.manifest.hear,
-            *self.listeners,
-        ):
+        self.ledger.listen(self._remember)
+        for document in (self.checkpoint, self.decisions):
+            self.ledger.listen(document.hear, document.path)
+        self.ledger.listen(self.reports.hear, "report of a blocked task")
+        for listener in (self.manifest.hear, *self.listeners):
             self.ledger.listen(listener)
-        self.checkpoint.catch_up(self.ledger)
+        with self.ledger.tolerate(self.checkpoint.path):
+            self.checkpoint.catch_up(self.ledger)
 
     def _remember(self, record: Record, state: RunState) -> None:
         """Files that a task wrote belong to it; a task that wrote none is told by the record."""
@@ -197,13 +196,15 @@ class Session:
             revert.finish(self.lander, story.moving)
         crash_cleanup.adopt_unknown(self.lander, self.ledger, story)
         commits = {which: landed.commit for which, landed in story.landed.items()}
-        crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)
-        self.decisions.catch_up(story.decisions)
+        with self.ledger.tolerate("documents of a killed run"):
+            crash_cleanup.close_writes(WriteLog(self.project.root), self.ledger, commits)
+            self.decisions.catch_up(story.decisions)
         self.decided = story.decided
         self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
 
     def _documents_written(self) -> None:
-        self.ownership.write()
+        with self.ledger.tolerate(self.ownership.path):
+            self.ownership.write()
 
     # --- the parts --------------------------------------------------------------------
 
@@ -290,8 +291,9 @@ class Session:
 
     def let_go(self, task: str) -> None:
         """Forget the bytes that are held for a task."""
-        let_go(self.repository, task)
-        self.staging.remove(self.staging.list(task))
+        with self.ledger.tolerate(f"{task}: what was held of it stays"):
+            let_go(self.repository, task)
+            self.staging.remove(self.staging.list(task))
 
     @cached_property
     def lander(self) -> Lander:
@@ -357,10 +359,12 @@ class Session:
         nothing leaves no record; what a person said (`by_person`) has one.
         """
         found = Moment.of(self.repository.head().commit, self.ledger)
-        self.ownership.write()
+        self._documents_written()
         # Before the checkpoint, which counts what static analysis found.
-        self.scans.collect(wait=True)
-        self.checkpoint.close(self.ledger)
+        with self.ledger.tolerate("static analysis"):
+            self.scans.collect(wait=True)
+        with self.ledger.tolerate(self.checkpoint.path):
+            self.checkpoint.close(self.ledger)
         self.shadow.catch_up()
         is_due = self._is_recorded() and (by_person or self._has_built(plan))
         commit = self._record(plan) if is_due else None
@@ -375,7 +379,8 @@ class Session:
         run, told = self.ledger.run, (int(code), head, self.elapsed)
         # Before the journal says that the run is over: behind that nobody would miss a file which a
         # kill left out.
-        self.manifest.write(self.ledger.state, run, *told, self._grades)
+        with self.ledger.tolerate("summary of the run"):
+            self.manifest.write(self.ledger.state, run, *told, self._grades)
         finish(
             self.ledger,
             exit_code=code,
@@ -424,4 +429,8 @@ class Session:
         state = self.ledger.state
         proven = {one.base for one in state.tasks.values() if one.status is Status.DONE}
         last = LastRecord(state.recorded_head, proven)
-        return record(self.repository, self.project.root, self.branch, documents, told, last)
+        is_new = self.ignore.write()
+        commit = record(self.repository, self.project.root, self.branch, documents, told, last)
+        if is_new and commit is None:
+            self.ignore.withdraw()
+        return commit

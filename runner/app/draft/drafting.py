@@ -140,7 +140,7 @@ def draft(
 
 def propose(project: Project, event: DraftProposed) -> DraftProposed:
     """Have a draft wait, under the next number where it has none yet."""
-    IgnoreDocument(project.root).write()
+    IgnoreDocument(project.root).exclude()
     with Journal.open(project.journal_path) as journal:
         if not event.number:
             event = event._replace(number=project.state().drafts + 1)

@@ -385,4 +385,4 @@ class Proposals:
     def _ignore_run_files(self) -> None:
         if self.workplace.in_git:
             effects.make_folder(self.workplace.root / "artifacts" / "build")
-            decisions_file.IgnoreDocument(self.workplace.root).write()
+            decisions_file.IgnoreDocument(self.workplace.root).exclude()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
-from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
 from runner.repo.merge import carry
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from runner.journal.task_state import Held
-    from runner.model import Finding, Outcome, Task
+    from runner.model import Change, Finding, Outcome, Task
     from runner.repo.read import Repository
 
 
@@ -42,27 +41,11 @@ def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
     if not kept:
         return ""
     message = _draft_message(task, outcome, sorted(outcome.tainted))
-    kept += _with_ignored(repository, outcome.base)
     return draft(repository, task.id, task.title, outcome.base or None, kept, message)
 
 
 def _find_untainted(outcome: Outcome) -> list[Change]:
     return [change for change in outcome.changes if change.path not in outcome.tainted]
-
-
-def _with_ignored(repository: Repository, base: str) -> list[Change]:
-    """What keeps the files of runs out of a person's commits, where the base has it not yet.
-
-    A person who commits everything on the draft would take the journal along, and lose it with
-    the next switch of branches. Where they commit themselves, theirs is no part of the branch.
-    """
-    file = repository.root / IGNORE
-    if repository.head().beneath is not None or not file.is_file():
-        return []
-    if base and repository.blob(base, IGNORE) is not None:
-        return []
-    content = file.read_bytes()
-    return [Change(IGNORE, Action.CREATE, 0o100644, None, digest_of(content), content)]
 
 
 def _draft_message(task: Task, outcome: Outcome, left_out: list[str]) -> str:
@@ -103,7 +86,7 @@ def draft_of_tried(repository: Repository, task: Task, attempts: Container[int])
     if commit is None or number is None or read_number(number[1]) not in attempts:
         return ""
     base = repository.resolve(f"{commit}^")
-    kept = [*changes_between(repository, base, commit), *_with_ignored(repository, base or "")]
+    kept = changes_between(repository, base, commit)
     return draft(repository, task.id, task.title, base, kept, message)
 
 

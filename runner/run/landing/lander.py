@@ -253,7 +253,8 @@ class Lander:
         # a person's edit that came meanwhile stays, and ours waits as a staged write.
         late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
-            self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
+            with self.ledger.tolerate(f"{task}: no staged copy of {change.path}"):
+                self.staging.stage([change], run=self.ledger.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)
         index.place()
         self.ledger.note(

@@ -19,7 +19,6 @@ from runner.model import Ending, Finding, digest_of
 from runner.repo.git import Git
 from runner.repo.merge import carry
 from runner.run.dependents import UNKNOWN, find_changed_fields
-from runner.run.landing import drafts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -146,7 +145,7 @@ def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> 
     that no run has read yet.
     """
     known = books.ledger.state.task(task.id)
-    branch = drafts.keep_draft(books.repository, task, outcome)
+    branch = books.keep_draft(task, outcome)
     note = f"{how}, while a run built it" + (f"; that work is on {branch}" if branch else "")
     ended = replace(outcome, ending=Ending.INTERRUPTED, summary=note)
     books.record_finished(task, ended, draft=branch)

@@ -178,7 +178,7 @@ def find_checked_in(repository: Repository, since: str) -> frozenset[str]:
 
 def _write(repository: Repository, root: Path, head: Head, document: Document) -> _Write | None:
     file = root / document.path
-    if not file.exists():
+    if not file.is_file():
         return None
     # From the commit and not from the work tree: what a person has edited there and not committed
     # is theirs to commit.

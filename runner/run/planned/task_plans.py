@@ -101,10 +101,11 @@ class TaskPlans:
         # Any name would do: what lies beside one file of a folder is swept for all of it.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.ledger.state
-        take_old_refs(self.repository)
-        phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
-        drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
-        sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
+        with self.ledger.tolerate("refs of earlier runs are not swept"):
+            take_old_refs(self.repository)
+            phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
+            drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
+            sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
         if self.mode is ReviewMode.PROMPT and self.asker is None:
             return
         for task in tasks:

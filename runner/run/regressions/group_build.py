@@ -252,8 +252,8 @@ class GroupBuild:
 
     def _kept(self, task: Task, outcome: Outcome) -> tuple[Outcome, str, str]:
         """Work that a person has to look at first: its bytes wait with it, for the next build."""
-        self.settlement.books.keep_held(task, outcome, HELD)
-        return replace(outcome, ending=Ending.WAITS), "", ""
+        kept = self.settlement.books.keep_held(task, outcome, HELD)
+        return replace(outcome, ending=Ending.WAITS if kept else Ending.FAILED), "", ""
 
     def _assignment(self, task: Task, base: str, *, held: bool, first: bool) -> Assignment:
         known = self.settlement.ledger.state.task(task.id)

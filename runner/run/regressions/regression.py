@@ -23,7 +23,6 @@ from runner.journal.events import (
 )
 from runner.journal.task_fold import REJECTED
 from runner.model import BlockKind, Ending, Reason, Status
-from runner.run.landing import drafts
 from runner.run.permission_prompts import note_of
 from runner.run.review import CHECK, open_questions, refusals, rejection
 
@@ -54,10 +53,11 @@ def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = 
     `kept` is the draft branch that has the work already.
     """
     broken = victims(outcome.findings)
-    branch = kept or drafts.keep_draft(books.repository, task, outcome)
+    branch = kept or books.keep_draft(task, outcome)
     # In this order: once the bytes are held, all that follows can be made again from them; a victim
     # that was STALE first would wait for a change that nobody has.
-    books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch)
+    if not books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch):
+        return
     _block(task.id, outcome.findings, branch, books.ledger)
     for victim in broken:
         _stale(victim, task.id, outcome.findings, books.ledger)
