@@ -61,6 +61,15 @@ def find_shared_folders(root: Path, folders: Iterable[str] = ("",)) -> tuple[str
     return tuple(found[:_MOST_SHARED])
 
 
+def is_in_dependencies(root: Path, path: str) -> bool:
+    """Return whether a path lies in installed dependencies, which commands see."""
+    parts = path.split("/")
+    return any(
+        name in {*IN_REPOSITORY, MODULES} and _is_installed(root, "/".join(parts[: depth + 1]))
+        for depth, name in enumerate(parts)
+    )
+
+
 def _is_installed(root: Path, path: str) -> bool:
     whole = root / path
     if not os.path.isdir(whole):  # noqa: PTH112 - of a large repository 10,000 paths

@@ -18,7 +18,12 @@ from runner.plan.commands import executables
 from runner.plan.globs import is_glob
 from runner.plan.inline import spans
 from runner.plan.shell.exit_status import no_proof_in
-from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
+from runner.process.environments import (
+    TEST_PROGRAMS,
+    explain_lent_program,
+    find_lent_program,
+    is_in_dependencies,
+)
 from runner.process.tools import which
 from runner.repo.read import Repository
 from runner.run.proof_required import unprovable
@@ -126,7 +131,9 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
     """
     line = task.command or (settings.command if not task.implementer else "")
     named = find_started_files(line, lambda _: None) if line and task.writes_anything else ()
-    there = sorted(path for path in named if (root / path).is_file())
+    there = sorted(
+        path for path in named if (root / path).is_file() and not is_in_dependencies(root, path)
+    )
     if not there:
         return ""
     with Repository.open(root) as repository:
