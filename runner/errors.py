@@ -66,8 +66,17 @@ class RunnerError(Exception):
 class MachineError(RunnerError):
     """The machine failed: no plan and no proposal is wrong, and running again goes on."""
 
-    def __init__(self, message: str, where: str, hint: str) -> None:
-        super().__init__(message, where=where, hint=hint, code=ExitCode.CONFLICT)
+    def __init__(
+        self, message: str, where: str, hint: str, code: ExitCode = ExitCode.CONFLICT
+    ) -> None:
+        super().__init__(message, where=where, hint=hint, code=code)
+
+
+class DiskFullError(MachineError):
+    """A disk has no room: a person has to free some before another run can go on."""
+
+    def __init__(self, where: str, hint: str) -> None:
+        super().__init__("the disk is full", where, hint, ExitCode.USAGE)
 
 
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
@@ -90,7 +99,7 @@ def refusal_of(error: OSError) -> RunnerError | None:
         where = where or _find_full_folder()
         if disk := _mount_of(where):
             hint = f"free some space on the file system at {disk} and run again"
-        return MachineError("the disk is full", where, hint)
+        return DiskFullError(where, hint)
     if error.errno in _DENIED:
         hint = "check who owns it and whether it may be written"
         return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)

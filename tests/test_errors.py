@@ -16,7 +16,7 @@ def refused(code):
 
 @pytest.mark.parametrize(
     "code",
-    [errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO, errno.ENOENT],
+    [errno.EMFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO, errno.ENOENT],
 )
 def test_where_the_machine_failed_it_is_as_where_it_starts_no_command(code):
     error = refused(code)
@@ -25,12 +25,15 @@ def test_where_the_machine_failed_it_is_as_where_it_starts_no_command(code):
     assert error.where == "/somewhere/a.txt"
 
 
-@pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EROFS])
-def test_what_may_not_be_written_is_to_be_set_right(code):
+@pytest.mark.parametrize(
+    "code",
+    [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR],
+)
+def test_what_a_person_has_to_set_right_is_a_matter_of_use(code):
     assert refused(code).code is ExitCode.USAGE
 
 
-@pytest.mark.parametrize("code", [errno.EINVAL, errno.EBADF, errno.ENOTDIR])
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.EBADF])
 def test_what_nobody_should_have_asked_for_is_a_bug(code):
     assert refused(code) is None
 
@@ -54,6 +57,7 @@ def test_a_full_disk_is_told_with_the_file_and_the_file_system(full):
         effects.write_file(full / "a.txt", b"x")
     told = refusal_of(met.value)
     assert told.message == "the disk is full"
+    assert told.code is ExitCode.USAGE
     assert told.where == str(full / "a.txt")
     assert told.hint == f"free some space on the file system at {full} and run again"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from runner import effects
 from runner.app.answer.waiting_document import require_shown
-from runner.errors import ExitCode, RunnerError
+from runner.errors import ExitCode, MachineError, RunnerError
 from runner.process import platform
 from runner.process.own_command import OwnCommand, forget_child, read_document, record_child
 from runner.repo.clone import ORIGIN, find_lack
@@ -134,7 +134,9 @@ class BuildWork:
                 return self._put_off(lack)  # another machine may well build it
             where = f" ({error.where})" if error.where else ""
             said = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
-            if error.code is ExitCode.CONFLICT or isinstance(error, RemoteAwayError):
+            if error.code is ExitCode.CONFLICT or isinstance(
+                error, (MachineError, RemoteAwayError)
+            ):
                 return self._put_off(said)
             return WorkEnd("FAILED", shorten(said))
 
@@ -240,6 +242,8 @@ class BuildWork:
                 return self._put_off(ran.said)
             case _ if f"{ORIGIN} {AWAY}" in ran.said:  # it did when the clone was made
                 return self._put_off(ran.said)
+            case ExitCode.USAGE if lack := self._find_lack(ran.said):
+                return self._put_off(lack)
             case ExitCode.STOPPED if self._share.is_used:
                 return WorkEnd("PENDING", str(self._share))
             case ExitCode.REGRESSION:

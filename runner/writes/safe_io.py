@@ -18,7 +18,7 @@ import time
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.errors import ExitCode, MachineError, RunnerError
+from runner.errors import DiskFullError, ExitCode, RunnerError
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
             hint = "name one of its files"
             raise RunnerError("this is a folder", where=path, hint=hint) from error
         if error.errno in _FULL:
-            raise MachineError("the disk is full", path, "free some space and run again") from error
+            raise DiskFullError(path, "free some space and run again") from error
         raise RunnerError(
             f"cannot be used: {error.strerror or error}",
             where=path,
