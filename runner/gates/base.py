@@ -51,6 +51,10 @@ def _nothing(_path: str) -> bytes | None:
     return None
 
 
+def _unknown(_tree: str) -> None:
+    """Without a scratch tree no other tree is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One command of a task's proof, before it runs."""
@@ -164,6 +168,8 @@ class GateContext:
     is no tree before (a proof of the real tree)."""
     kept: Path | None = None
     """Folder in the user's cache for what is known of earlier trees."""
+    find_differing: Callable[[str], tuple[str, ...] | None] = _unknown
+    """Paths in which the base differs from an earlier tree; None where that is not known."""
     proofs: tuple[Proof, ...] = ()
     """What the checks before this one said."""
     reviewed: bool = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
 from runner.gates.count_parsers import CLOSING, count_told_failures, ran_no_test, read_counts
+from runner.gates.document_watch import DocumentWatch
 from runner.gates.junit import TestResults, Told
 from runner.gates.mtime_changes import Touched, files, find_touched
 from runner.gates.proof_cache import Passed
@@ -75,6 +76,8 @@ class CheckRun:
     """What its test programs wrote down."""
     tool_expected: bool = False
     """Whether the tool that the command names always says how many tests ran."""
+    unopened: tuple[str, ...] = ()
+    """Kinds of documents that a gate opened none of; empty where it may have opened one."""
 
     @property
     def passed(self) -> bool:
@@ -270,13 +273,16 @@ def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
 def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
     """Run a check once, with its tool told from outside to write down each test."""
     before = files(bench)
-    if bench.runs_no_program(check):
-        ran, said, expected = bench.run(check), Told(), False
-    else:
-        ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
+    documents = before[0] if check.kind == "gate" and bench.kept else ()
+    with DocumentWatch(documents, bench.place) as watch:
+        if bench.runs_no_program(check):
+            ran, said, expected = bench.run(check), Told(), False
+        else:
+            ran, said, expected = _run_reporting(check, bench, fitted or Fitted(check.command, {}))
     done = find_touched(before, bench)
     _hear_of_touched(done, bench)
-    return evaluate_run(check, ran, bench, said, done, expected=expected)
+    trial = evaluate_run(check, ran, bench, said, done, expected=expected)
+    return replace(trial, unopened=watch.unopened)
 
 
 def end_plain(check: Check, ran: Ran, bench: GateContext, done: Touched) -> CheckRun:

@@ -14,10 +14,10 @@ from runner.gates import base_result, script_targets
 from runner.gates.base import Check, Proved
 from runner.gates.base_result import earlier
 from runner.gates.check_run import try_or_stand
+from runner.gates.document_gates import explain_unopened, keep_unopened
 from runner.gates.junit import TestOutcome
 from runner.lazy_pattern import regex
 from runner.model import Finding, Proof, Verdict, digest_of
-from runner.model.grades import is_document
 from runner.model.work import UNREAD
 from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
@@ -243,7 +243,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     if why := _why_not(check, bench):
         hint = f"say that it is one shell line, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}write several gates")
-    if why := _explain_skip(check, bench):
+    if why := explain_unopened(check, bench) or _explain_skip(check, bench):
         return _make_skipped_proof(check, why)
     paths = [change.path for change in bench.changes if change.content is not None]
     if FILES in check.command and not paths:
@@ -252,6 +252,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
     trial = try_or_stand(check, bench)
+    keep_unopened(trial, bench)
     if _nothing_to_check(trial, bench):
         note = "there was nothing for it to check"
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
@@ -277,8 +278,6 @@ def _explain_skip(check: Check, bench: GateContext) -> str:
     paths = [change.path for change in bench.changes]
     if any(map(bench.is_test, paths)):
         return ""
-    if all(map(is_document, paths)):
-        return "only documents changed"
     reads = _READS.get(program_of(check.command.split()).name)
     if reads is not None and not any(map(reads.search, paths)):
         return "nothing that it reads changed"

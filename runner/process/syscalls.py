@@ -1,6 +1,6 @@
-"""Calls to the kernel that Python has no words for: privileges, filters and Landlock.
+"""Calls to the kernel that Python has no words for: privileges, filters, Landlock and inotify.
 
-All of them bind the calling thread alone, and what it starts: see capabilities(7), seccomp(2),
+All but the last bind the calling thread alone, and what it starts: see capabilities(7), seccomp(2),
 landlock(7). Each raises OSError where the kernel refuses.
 """
 
@@ -10,6 +10,10 @@ import ctypes
 import os
 import struct
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_SECCOMP = 38, 24, 22
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -110,3 +114,21 @@ def allow(ruleset: int, path: int, access: int) -> None:
 def restrict_self(ruleset: int) -> None:
     """Bind this thread and what it starts to the rules, for ever."""
     _check(_syscall(_RESTRICT_SELF, ruleset, 0), "landlock")
+
+
+# --- opened files ---------------------------------------------------------------------
+
+_IN_OPEN, _IN_DONT_FOLLOW = 0x20, 0x02000000
+
+
+def watch_opens(files: Iterable[str]) -> int:
+    """Return a descriptor that can be read once any of these files has been opened: inotify(7)."""
+    descriptor = _check(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC), "inotify")
+    try:
+        for file in files:
+            words = (os.fsencode(file), _IN_OPEN | _IN_DONT_FOLLOW)
+            _check(_libc().inotify_add_watch(descriptor, *words), "inotify watch")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -172,6 +172,15 @@ class Scratch:
             self._base_tree = self._objects.tree_of(self.base) if self.base else none
         return self._base_tree
 
+    def find_differing(self, tree: str) -> tuple[str, ...] | None:
+        """Paths in which the base differs from an earlier tree; None where that is not known."""
+        inside = self.lender.prefix.inside
+        try:
+            differing = self._objects.find_differing(tree, self.base)
+            return tuple(inside(text(path)) for path, _, _ in differing)
+        except GitError:
+            return None
+
     def sign(self) -> None:
         """Remember what the untouched tree looks like, so that an equal reset need do nothing."""
         if self._signed is None:

@@ -181,6 +181,7 @@ def _make_context(
         base=assignment.base,
         on_base=partial(_on_base, assignment, site, outcome),
         kept=site.kept,
+        find_differing=site.scratch.find_differing,
         memory=site.memory,
         reviewed=assignment.reviewed,
         by_person=assignment.by_person,
