@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--yes",
         action="store_true",
-        help="it is meant: DONE tasks gone from the plan, and in CI --rebuild",
+        help="confirm: DONE tasks gone from the plan, a !replay line, and in CI --rebuild",
     )
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add("--review", choices=("prompt", "auto", "off"), help="who approves writes")

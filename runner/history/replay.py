@@ -9,7 +9,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import Told, find_standing, story
 from runner.history.revert import Back, find_held_behind, find_held_on, format_list
 from runner.lazy_dataclass import dataclass
-from runner.model import Status
+from runner.model import Status, Usage
 from runner.repo.projects import name_project
 from runner.repo.trailers import CHECKPOINT, PROJECT, RESTORES, UNDOES, build_message
 from runner.run.landing.lander import changes_between
@@ -31,6 +31,10 @@ class Replay:
     back: Back
     by_hand: tuple[Told, ...]
     """People's commits since then, which stay."""
+    seconds: float = 0.0
+    """What its tasks took, to estimate what building them again takes; 0 where unknown."""
+    usage: Usage = Usage()
+    """The tokens and dollars that they used."""
 
     @property
     def nothing(self) -> bool:
@@ -60,7 +64,10 @@ def plan_replay(
     if tasks or changes:  # a held change came later as well
         held = (*find_held_on(state, tasks), *find_held_behind(repository, state, checkpoint))
         back = replace(back, tasks=tuple(dict.fromkeys((*tasks, *held))))
-    return Replay(checkpoint, back, by_hand)
+    known = [state.task(task) for task in back.tasks]
+    seconds = sum(one.typical_seconds for one in known)
+    usage = sum((one.usage for one in known), Usage())
+    return Replay(checkpoint, back, by_hand, seconds, usage)
 
 
 def _back(

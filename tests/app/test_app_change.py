@@ -398,11 +398,24 @@ def test_a_merge_in_progress_stops_what_would_commit(shop):
 # --- lines that a person wrote into the plan ----------------------------------------------
 
 
-def take_lines(place, heard):
+class Answering:
+    """A person at the terminal who gives one answer, or ends the program at the question."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def choose(self, text, question):
+        self.asked.append(text + question)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def take_lines(place, heard, asker=None):
     project = opened_at(place)
     reading = project.check()
     with Session(project, reading.plan.tasks) as session:
-        return apply_directives(session, reading, heard)
+        return apply_directives(session, reading, heard, yes=False, asker=asker)
 
 
 def test_a_change_that_stands_in_the_plan_is_recorded_once_and_becomes_a_quote(shop, heard):
@@ -420,9 +433,23 @@ def test_a_change_that_stands_in_the_plan_is_recorded_once_and_becomes_a_quote(s
 
 def test_a_replay_that_stands_in_the_plan_goes_back(shop, heard):
     shop.edit_plan("## TASK-001: First\n", "## TASK-001: First\n\n!replay\n")
-    take_lines(shop, heard)
+    asker = Answering("y")
+    take_lines(shop, heard, asker)
     assert heard.all[0].startswith("back to the checkpoint of TASK-001")
     assert shop.read("a.txt") == ONE
+    (asked,) = asker.asked
+    assert "building them again, by past attempts: about " in asked
+    take_lines(shop, heard, asker)
+    assert len(asker.asked) == 1
+
+
+@pytest.mark.parametrize("end", [RunnerError, KeyboardInterrupt])
+def test_a_replay_changes_nothing_before_the_answer(shop, heard, end):
+    shop.edit_plan("## TASK-001: First\n", "## TASK-001: First\n\n!replay\n")
+    before = shop.read("TASK-GRAPH.md"), shop.head, len(shop.events)
+    with pytest.raises(end):
+        take_lines(shop, heard, Answering("n" if end is RunnerError else KeyboardInterrupt()))
+    assert (shop.read("TASK-GRAPH.md"), shop.head, len(shop.events)) == before
 
 
 def test_a_change_without_words_stands_where_it_is(shop, heard):

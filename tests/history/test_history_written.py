@@ -1,5 +1,7 @@
 """Commands that a person writes into the plan are taken by the next run, each once."""
 
+import re
+
 import pytest
 from history_build import tree
 
@@ -35,13 +37,35 @@ def test_it_is_taken_once(shop):
 def test_a_replay_goes_back_and_the_run_goes_on_from_there(shop):
     there = tree(shop)
     with_line(shop, "TASK-001", "!replay")
-    ended = shop.run()
+    ended = shop.run("--yes")
     assert ended.code == 0, ended.said
     assert "back to the checkpoint of TASK-001" in ended.err
     assert tree(shop) == there
     assert shop.landings == ["TASK-001", "TASK-002", "TASK-003", "TASK-002", "TASK-003"]
     assert "\n!replay" not in shop.read("TASK-GRAPH.md")
     assert "went back to this task's checkpoint" in shop.read("TASK-GRAPH.md")
+
+
+def test_a_replay_waits_for_a_person_and_starts_nothing(shop):
+    with_line(shop, "TASK-001", "!replay")
+    head, plan, since = shop.head, shop.read("TASK-GRAPH.md"), len(shop.events)
+    ended = shop.run()
+    assert ended.code == 3, ended.said
+    assert "2 tasks PENDING again: TASK-002, TASK-003" in ended.err
+    assert re.search(r"by past attempts: about \d+\.\d s", ended.err)
+    assert "runner run --yes --reuse" in ended.err
+    assert (shop.head, shop.read("TASK-GRAPH.md")) == (head, plan)
+    assert "attempt.started" not in [one["type"] for one in shop.events[since:]]
+
+
+def test_a_replay_that_reuses_starts_no_implementer(shop):
+    there, since = tree(shop), len(shop.events)
+    with_line(shop, "TASK-001", "!replay")
+    ended = shop.run("--yes", "--reuse")
+    assert ended.code == 0, ended.said
+    assert tree(shop) == there
+    begun = [one["mode"] for one in shop.events[since:] if one["type"] == "attempt.started"]
+    assert begun == ["prove", "prove"]
 
 
 def test_a_conflict_leaves_line_and_code_as_they_are(shop):

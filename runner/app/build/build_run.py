@@ -33,6 +33,7 @@ from runner.report.summary import MEANING
 from runner.run import recovery
 from runner.run.selection import select_ids
 from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,12 +41,13 @@ if TYPE_CHECKING:
     from runner.app.artifacts import artifact_export
     from runner.app.build import saved_file
     from runner.app.build.types import BuildRequest
-    from runner.app.change import transaction
+    from runner.app.change import change_text, transaction
     from runner.app.change.transaction import Transaction
     from runner.app.observer import Observer
     from runner.app.prove import publish
     from runner.app.prove.publish import Publisher
     from runner.history import replay
+    from runner.history.replay import Replay
     from runner.journal.state import RunState
     from runner.plan.sections import Written
     from runner.project import Project, Reading
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
+    change_text = lazy_module("runner.app.change.change_text")
     transaction = lazy_module("runner.app.change.transaction")
     saved_file = lazy_module("runner.app.build.saved_file")
     publish = lazy_module("runner.app.prove.publish")
@@ -91,7 +94,9 @@ def run_build(
         limits = limits_of(project, reading.plan, terminal=asker is not None)
         for notice in (*notices, *filter(None, [hooks]), *limits):
             observer.say(f"note: {notice}")
-        reading = apply_directives(session, reading, observer.say)
+        reading = apply_directives(
+            session, reading, observer.say, yes=request.removed_meant, asker=asker
+        )
         require_meant(session, set(reading.graph.ids), yes=request.removed_meant, asker=asker)
         past = session.ledger.state
         observer.expect(lambda: _make_work(project, reading, about, past))
@@ -258,26 +263,28 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
 # --- plan directives ------------------------------------------------------------------
 
 
-def apply_directives(session: Session, reading: Reading, say: Callable[[str], None]) -> Reading:
+_GO_BACK = "go back and build them again in this run? [y/N] "
+
+
+def apply_directives(
+    session: Session,
+    reading: Reading,
+    say: Callable[[str], None],
+    *,
+    yes: bool,
+    asker: Asker | None,
+) -> Reading:
     """The plan as it is once the lock is held, with every command in it done.
 
-    A crash may have been put right in it since it was read. Raises RunnerError.
+    A crash may have been put right in it since it was read. Raises RunnerError, exit 3 where
+    nobody agrees to a replay.
     """
     if session.project.plan_bytes != reading.data:
         reading = session.project.check()
         transaction.require_readable(reading.plan)
     lines = [line for line in reading.plan.written_commands if line.task]
-    return _apply_lines(session, reading, lines, say) if lines else reading
-
-
-def _apply_lines(
-    session: Session, reading: Reading, lines: Sequence[Written], say: Callable[[str], None]
-) -> Reading:
-    """Do what the lines say, as said and confirmed; gives the plan as it reads then.
-
-    Each line becomes a quote. Raises RunnerError, with that line left as it is: it says nothing,
-    or going back meets a conflict (exit 6).
-    """
+    if not lines:
+        return reading
     plan = reading.plan
     # All of them before the first is done: a line that says nothing leaves the plan as it was.
     for line in lines:
@@ -286,6 +293,48 @@ def _apply_lines(
         session.repository, session.ledger.state, plan.tasks, session.project.plan_file
     )
     recovery.reconcile(plan.tasks, session.ledger, facts)
+    if not yes:
+        _confirm_replays(session, [line.task for line in lines if line.kind == "replay"], asker)
+    return _apply_lines(session, reading, lines, say)
+
+
+def _confirm_replays(session: Session, ids: Sequence[str], asker: Asker | None) -> None:
+    """Ask once before `!replay` lines start implementers again; nothing is written before a yes.
+
+    Raises RunnerError (exit 3) where nobody says yes.
+    """
+    previews = [
+        "\n".join([f"!replay in {display(id_)}:", *change_text.replay_preview(seen)])
+        for id_ in ids
+        if not (seen := _look_back(session, id_)).nothing
+    ]
+    if not previews:
+        return
+    if asker is not None and asker.choose("\n".join(previews), _GO_BACK) in ("y", "yes"):
+        return
+    raise RunnerError(
+        f"!replay in {', '.join(map(display, ids))} starts tasks again; nothing has run",
+        detail="" if asker else "\n".join(previews),
+        hint="runner run --yes --reuse lands their recorded work again; runner run --yes builds "
+        "them again; or remove the line",
+        code=ExitCode.PERSON,
+    )
+
+
+def _look_back(session: Session, id_: str) -> Replay:
+    state = session.ledger.state
+    return replay.plan_replay(session.repository, state, id_, session.own_documents)
+
+
+def _apply_lines(
+    session: Session, reading: Reading, lines: Sequence[Written], say: Callable[[str], None]
+) -> Reading:
+    """Do what the lines say, as said and confirmed; gives the plan as it reads then.
+
+    Each line becomes a quote. Raises RunnerError, with that line left as it is: going back meets
+    a conflict (exit 6).
+    """
+    plan = reading.plan
     amendment = transaction.Transaction(session, plan, reading.data)
     amendment.begin("run")
     for line in lines:
@@ -320,7 +369,7 @@ def _apply_line(amendment: Transaction, line: Written) -> Iterator[str]:
 
 def _go_back(amendment: Transaction, id_: str) -> str:
     session = amendment.session
-    seen = replay.plan_replay(session.repository, amendment.state, id_, session.own_documents)
+    seen = _look_back(session, id_)
     if seen.nothing:
         return f"nothing came after {id_}"
     take_back(session.lander, seen.back)

@@ -35,7 +35,7 @@ class BuildRequest:
     allow_dirty: bool = False
     """Whether it builds on HEAD beside uncommitted changes."""
     removed_meant: bool = False
-    """Whether it is meant that DONE tasks are gone from the plan."""
+    """Whether a person confirms that DONE tasks are gone from the plan, and its `!replay`."""
     trusted: bool = False
     """Whether a person lets this plan's commands run, without a question."""
     always: bool = False

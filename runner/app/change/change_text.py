@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.model import Status
+from runner.report.cost import cost, cost_part
 from runner.report.documents import document
+from runner.report.summary import duration
 from runner.text.display import display
 from runner.text.wording import plural, short
 
@@ -133,6 +135,13 @@ def replay_preview(seen: Replay) -> Iterator[str]:
     if seen.by_hand:
         yield f"  {plural(len(seen.by_hand), 'commit')} by hand since then: their files stay"
     yield f"  the head of now is kept as refs/runner/{back.kept}"
+    yield f"  building them again, by past attempts: {_rebuild_cost(seen)}"
+    yield "  runner run --reuse lands their recorded work again, without implementers"
+
+
+def _rebuild_cost(seen: Replay) -> str:
+    took = f"about {duration(seen.seconds)}" if seen.seconds else ""
+    return ", ".join(filter(None, [took, cost(seen.usage)])) or "not known"
 
 
 def _first(names: tuple[str, ...]) -> str:
@@ -167,6 +176,8 @@ def replay_document(done: Replayed) -> str:
         files=[{"path": one.path, "action": str(one.action)} for one in back.changes],
         by_hand=[one.commit for one in seen.by_hand],
         kept=f"refs/runner/{back.kept}" if commit else None,
+        seconds=round(seen.seconds, 3),
+        **cost_part(seen.usage),
     )
 
 
