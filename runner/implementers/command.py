@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from dataclasses import replace
 from math import ceil
@@ -19,6 +20,7 @@ from runner import effects
 from runner.implementers.base import CHECK, Answer, Said
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
+from runner.lazy_pattern import regex
 from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
@@ -40,6 +42,8 @@ else:
 
 _MOST_READ = 1 << 20
 _LONGEST_SUMMARY = 200
+_OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
+"""How an implementer reports that a task cannot be done as written; the brief asks for it."""
 _MINUTE = 60
 
 
@@ -110,11 +114,23 @@ def output_of(ran: Ran) -> str:
 
 
 def summary_of(ran: Ran) -> str:
-    """The last line that a command said, beside the decisions that it told."""
+    """Summarize what a command printed."""
+    return summarize(ran.tail)
+
+
+def summarize(text: str) -> str:
+    """Return the line that reports an obstacle, else the last one; none of a decision."""
     lines = [
-        line.strip() for line in decisions.without_decisions(ran.tail).splitlines() if line.strip()
+        line.strip() for line in decisions.without_decisions(text).splitlines() if line.strip()
     ]
-    return lines[-1][:_LONGEST_SUMMARY] if lines else ""
+    reported = next((line for line in reversed(lines) if find_obstacle(line)), "")
+    return (reported or "".join(lines[-1:]))[:_LONGEST_SUMMARY]
+
+
+def find_obstacle(line: str) -> str:
+    """Return why a task cannot be done as written, where a line reports that; else empty."""
+    match = _OBSTACLE.match(line)
+    return match["report"].rstrip(" `*_") if match else ""
 
 
 def decisions_in(*texts: str) -> tuple[Decision, ...]:

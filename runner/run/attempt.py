@@ -11,8 +11,8 @@ from runner import effects
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.implementers.base import ImplementerContext, Mode, Said
+from runner.implementers.command import find_obstacle
 from runner.lazy_module import lazy_module
-from runner.lazy_pattern import regex
 from runner.model import Ending, Finding, Outcome, Severity
 from runner.process.sandbox import ReadOnly
 from runner.repo.git import StoppedError
@@ -102,11 +102,11 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
         retry_after=said.retry_after,
         plan=said.plan,
     )
-    if assignment.mode is Mode.PLAN:
+    obstacle = "" if outcome.changes or unread else find_obstacle(said.summary)
+    if obstacle:
+        outcome = _give_up(outcome, obstacle)
+    elif assignment.mode is Mode.PLAN:
         outcome = plan_session.evaluate_plan(assignment, site, outcome)
-    elif not outcome.changes and (reason := _CANNOT.search(said.summary)):
-        finding = Finding("implementer", reason[0], hint="change the plan as it says")
-        outcome = replace(outcome, ending=Ending.BLOCKED, findings=(*outcome.findings, finding))
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
         # A lease may have run out while the implementer worked: the proof gets values that hold.
         outcome = evaluate(renew_secrets(assignment, site), site, outcome)
@@ -116,6 +116,15 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
         with suppress(StoppedError):  # what was looked through is kept; the next one resets anyway
             site.reset(assignment.base)  # what was refused, a secret perhaps, is not kept there
     return replace(outcome, ending=Ending.INTERRUPTED) if site.cancelled.is_set() else outcome
+
+
+def _give_up(outcome: Outcome, obstacle: str) -> Outcome:
+    """The outcome of an implementer that reports why the task cannot be done as written."""
+    finding = Finding("implementer", obstacle, hint="change the task in the plan, then `runner`")
+    remarks = tuple(one for one in outcome.findings if not one.refuses)
+    return replace(
+        outcome, ending=Ending.BLOCKED, tree="", findings=(finding, *remarks), failure=None
+    )
 
 
 def _look(
@@ -241,8 +250,6 @@ def _find_met_bound(
     return bound or absent_files.explain_absent(site.place, tail, command)
 
 
-_CANNOT = regex(r"(?i)\bI cannot, because .*")
-"""How an implementer reports that the task cannot be done as written; the brief asks for it."""
 _CHECK = "run_gate"
 _KINDS = ("test", "gate")
 """Checks that are one command; the others compare with the base, and run at the proof alone."""

@@ -75,6 +75,14 @@ def test_an_agent_plans_first_and_then_executes_its_plan(planned, calls):
     assert shop.dirt == []
 
 
+def test_an_agent_that_reports_an_obstacle_instead_of_a_plan_is_not_called_again(planned, calls):
+    shop = planned(says("I cannot, because b.txt belongs to TASK-002.\n"), "echo a > a.txt")
+    ended = run(shop)
+    assert ended.code == 1, ended.said
+    assert modes(calls) == ["plan"]
+    assert "BLOCKED — I cannot, because" in shop.status_line("TASK-001")
+
+
 def test_in_plan_mode_the_tree_is_asked_whether_anything_was_written(planned, calls):
     shop = planned(f"echo x > a.txt; echo y > c.txt; {says(a_plan('a.txt'))}", "echo a > a.txt")
     ended = run(shop)

@@ -30,9 +30,8 @@ from runner.implementers.agents.transcript import (
 )
 from runner.implementers.base import CHECK, Mode, Said
 from runner.implementers.call_pace import find_pacer
-from runner.implementers.command import decisions_in, read_regular, summary_of, work
+from runner.implementers.command import decisions_in, read_regular, summarize, summary_of, work
 from runner.lazy_dataclass import dataclass
-from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes
@@ -46,17 +45,13 @@ if TYPE_CHECKING:
     from runner.implementers.agents.home import AgentHome
     from runner.implementers.agents.preset import Models, Preset
     from runner.implementers.base import ImplementerContext
-    from runner.journal import decisions
     from runner.process.base import Ran
     from runner.process.limits import Limits
-else:
-    decisions = lazy_module("runner.journal.decisions")
 
 _ENV = "/usr/bin/env"
 _MINUTE = 60.0
 _HEARD = 128 << 20
 """Of what an agent prints half of this is heard while it works: tool results, above all."""
-_LONGEST_SUMMARY = 200
 _STILL = "still running"
 _OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
 
@@ -335,13 +330,11 @@ class _SessionContext:
 
 
 def _summary(text: str, *, ended: bool = False) -> str:
-    """Its last line, no decision's; of one that the runner `ended`, not what the shell says."""
-    lines = [
-        line.strip() for line in decisions.without_decisions(text).splitlines() if line.strip()
-    ]
-    while ended and lines and _OF_THE_SHELL.search(lines[-1]):
+    """Summarize its answer; of one that the runner `ended`, without what the shell adds."""
+    lines = text.splitlines()
+    while ended and lines and (not lines[-1].strip() or _OF_THE_SHELL.search(lines[-1].strip())):
         lines.pop()
-    return lines[-1][:_LONGEST_SUMMARY] if lines else ""
+    return summarize("\n".join(lines))
 
 
 def _fill_placeholders(word: str, stands: Mapping[str, str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.implementers.base import CHECK, Answer, Mode, Said
-from runner.implementers.command import decisions_in
+from runner.implementers.command import decisions_in, summarize
 from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.lazy_pattern import regex
 from runner.model import Failure, Finding, Severity
 from runner.text.display import display
 from runner.text.wording import did_you_mean
@@ -50,8 +48,6 @@ else:
 
 
 NAME = "model"
-_LONGEST_SUMMARY = 200
-_DECISION = regex(r"^\W*DECISION\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,7 @@ def _read_answer(
     decisions = tuple(dict.fromkeys((*desk.decisions, *decisions_in(text))))
     idle = brief.task.writes_anything and not talk.session.count
     return Said(
-        _summary(text),
+        summarize(text),
         decisions,
         (Finding(CHECK, "the model answered without using its tools", detail=text),)
         if idle
@@ -174,7 +170,7 @@ def _read_plan(text: str, talk: Conversation, desk: ToolContext) -> Said:
         hint = "end with the plan in a fenced block: ```json plan"
         findings = (Finding(CHECK, why, hint=hint),)
     return Said(
-        "planned" if plan else _summary(text),
+        "planned" if plan else summarize(text),
         tuple(dict.fromkeys((*desk.decisions, *decisions_in(text)))),
         findings,
         usage=talk.usage,
@@ -201,13 +197,6 @@ def _cut_short(talk: Conversation, named: Named) -> tuple[Finding, ...]:
     said = f"the last answer of {named} was cut off at its provider's limit of tokens"
     hint = "what it did so far is proven all the same; make the task smaller, or name another model"
     return (Finding(CHECK, said, severity=Severity.WARNING, hint=hint),)
-
-
-def _summary(text: str) -> str:
-    """The last line that is said before any decision is told."""
-    lines = _DECISION.split(text, maxsplit=1)[0].splitlines()
-    said = [line.strip() for line in lines if line.strip()]
-    return said[-1][:_LONGEST_SUMMARY] if said else ""
 
 
 def _redact_finding(finding: Finding, desk: ToolContext) -> Finding:
