@@ -21,7 +21,7 @@ from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
 from runner.run.proof.prove import bench_of, prove_standing
-from runner.run.proof.stages import measure_stage
+from runner.run.proof.stages import measure_attempt, measure_stage
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.display import display
@@ -48,7 +48,8 @@ def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
     began = effects.monotonic()
     try:
-        outcome = lend_secrets(assignment, site, _attempt)
+        with measure_attempt(assignment, site):
+            outcome = lend_secrets(assignment, site, _attempt)
     except StoppedError:  # nobody has looked through what is there, so nothing of it is kept
         outcome = Outcome(
             assignment.task.id, assignment.attempt, Ending.INTERRUPTED, assignment.base, tree=""

@@ -17,7 +17,7 @@ from runner.gates.regression import Helper, prove_others
 from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
 from runner.plan.shell.quiet_lines import starts_no_program
-from runner.run.proof.stages import tell_stage
+from runner.run.proof.stages import count_named, tell_stage
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -52,6 +52,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
         tell(GateStarted(gate=check.id, command=redact(check.command)))
 
     def on_completed(proof: Proof) -> None:
+        count_named(0.0 if proof.stands_from else proof.seconds)
         tell(GateCompleted(proof=proof))
 
     task, settings = assignment.task, site.settings

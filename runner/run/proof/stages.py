@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -15,6 +16,25 @@ if TYPE_CHECKING:
 
 _LEAST = 0.5
 """Seconds from which on a part has a line of its own: shorter ones keep nobody waiting."""
+_LEAST_OTHER, _LEAST_ATTEMPT = 0.2, 1.0
+"""Seconds of all shorter parts together, and of the attempt, from which on they have a line."""
+_NAMED: ContextVar[list[float]] = ContextVar("named")
+"""Seconds of this attempt that have a line; of the worker's own thread."""
+
+
+@contextmanager
+def measure_attempt(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
+    """Report the seconds of an attempt that none of its parts has a line for, as one part."""
+    began, named = effects.monotonic(), list[float]()
+    before = _NAMED.set(named)
+    try:
+        yield
+    finally:
+        _NAMED.reset(before)
+    whole = effects.monotonic() - began
+    other = whole - sum(named)
+    if whole >= _LEAST_ATTEMPT and other >= _LEAST_OTHER:
+        _report(assignment, site, "other", other)
 
 
 @contextmanager
@@ -28,5 +48,16 @@ def measure_stage(assignment: Assignment, site: WorkerContext, stage: str) -> It
 def tell_stage(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
     """Report a part of the attempt that took so long."""
     if seconds >= _LEAST:
-        event = StageCompleted(stage=stage, seconds=round(seconds, 3))
-        site.crew.report(assignment.task.id, assignment.attempt, event)
+        count_named(seconds)
+        _report(assignment, site, stage, seconds)
+
+
+def count_named(seconds: float) -> None:
+    """Count seconds that have a line."""
+    if (named := _NAMED.get(None)) is not None:
+        named.append(seconds)
+
+
+def _report(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
+    event = StageCompleted(stage=stage, seconds=round(seconds, 3))
+    site.crew.report(assignment.task.id, assignment.attempt, event)
