@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Level, Status, Verdict
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.model import Coverage, Finding, Proof
 
-    SastCounts: TypeAlias = Mapping[str, int] | Literal["pending"] | None
+    SastCounts: TypeAlias = Mapping[str, int] | str | None
 
 
 NOT_APPLICABLE = "—"

@@ -6,7 +6,7 @@ Static analysis that runs behind the tasks: its findings are kept when they come
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
 from runner.lazy_dataclass import dataclass
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
     from runner.writes.log import WriteLog
     from runner.writes.sast import SastScan
+    from runner.writes.sast_report import SastReport
     from runner.writes.staging import Staging
 
 
@@ -277,7 +278,7 @@ class Scans:
 
     root: Path
     _open: dict[tuple[str, int], SastScan] = field(default_factory=dict)
-    _counts: dict[str, tuple[int, dict[str, int]]] = field(default_factory=dict)
+    _counts: dict[str, tuple[int, dict[str, int] | str]] = field(default_factory=dict)
     """Of each task the newest attempt whose scan has ended, and its findings by severity."""
 
     def add(self, task: str, attempt: int, scan: SastScan) -> None:
@@ -295,12 +296,20 @@ class Scans:
             record_findings(self.root, report, task=task, attempt=attempt)
             # Scans end in any order, and an older attempt's must not count over a newer one's.
             if attempt >= self._counts.get(task, (0, {}))[0]:
-                self._counts[task] = attempt, report.counts
+                self._counts[task] = attempt, _describe(report) if report.unread else report.counts
 
-    def find_counts(self, task: str) -> dict[str, int] | Literal["pending"] | None:
-        """Findings and notes of a task by severity; `pending`, or None where nothing is scanned."""
+    def find_counts(self, task: str) -> dict[str, int] | str | None:
+        """Findings and notes of a task by severity; `pending`, or None where nothing is scanned.
+
+        In words where no analyser looks at some of its files.
+        """
         self.collect()
         if any(open_task == task for open_task, _ in self._open):
             return "pending"
         known = self._counts.get(task)
         return None if known is None else known[1]
+
+
+def _describe(report: SastReport) -> str:
+    found = (report.summary,) if report.counts else ()
+    return "; ".join((*found, *report.unread))

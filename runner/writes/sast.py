@@ -95,6 +95,8 @@ class SastPool:
         if laboratory is not None and (examine := _examination(laboratory, changes)) is not None:
             closing = lambda: self._closing  # noqa: E731 - asked while the tools run
             pending.append(self._thread("tools").submit(examine, closing))
+        if laboratory is not None and (unread := _find_unread(laboratory, changes)):
+            pending.append(self._known(SastReport(unread=unread)))
         return SastScan(tuple(pending))
 
     def close(self) -> None:
@@ -117,6 +119,13 @@ class SastPool:
             scan_file, content, path, seconds=self._seconds, scan=self._bandit.scan
         )
 
+    def _known(self, report: SastReport) -> Future[SastReport]:
+        from concurrent.futures import Future
+
+        known: Future[SastReport] = Future()
+        known.set_result(report)
+        return known
+
     def _thread(self, name: str) -> ThreadPoolExecutor:
         if name not in self._threads:
             from concurrent.futures import ThreadPoolExecutor
@@ -135,6 +144,12 @@ def _examination(
         report = scan_workspace.not_scanned(error)
         return lambda _closing: report
     return None if specimen is None else specimen.examine
+
+
+def _find_unread(laboratory: ScanWorkspace, changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(
+        laboratory.find_unread(change.path for change in changes if change.content is not None)
+    )
 
 
 def scan_file(

@@ -49,10 +49,14 @@ class SastReport:
 
     findings: tuple[SastFinding, ...] = ()
     notes: tuple[SastFinding, ...] = ()
+    unread: tuple[str, ...] = ()
+    """What to install for code that no installed analyser looks at; never refuses anything."""
 
     def join(self, other: SastReport) -> SastReport:
         """Both reports in one."""
-        return SastReport(self.findings + other.findings, self.notes + other.notes)
+        return SastReport(
+            self.findings + other.findings, self.notes + other.notes, self.unread + other.unread
+        )
 
     @property
     def counts(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.languages.registry import is_written_in
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.process.base import Command, Place
@@ -25,10 +26,16 @@ from runner.process.supervise import run
 from runner.process.tools import is_on_path
 from runner.writes.safe_io import read_beneath, write_beneath
 from runner.writes.sast_report import SastReport, make_unscanned
-from runner.writes.scanners import findings_of, folder_of, select_scanners
+from runner.writes.scanners import (
+    SCANNERS,
+    findings_of,
+    folder_of,
+    select_advised,
+    select_scanners,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.model import Change, Digest
@@ -101,6 +108,23 @@ class ScanWorkspace:
         if tool.rules and self._rules(tool) is None:
             return f"it has no rules here: {tool.rules[0]}"
         return ""
+
+    def find_unread(self, paths: Iterable[str]) -> Iterator[str]:
+        """Say what to install for each kind of code that no installed tool looks at."""
+        lacks = {tool.tool: bool(self.lacks(tool)) for tool in SCANNERS}
+        unread: dict[tuple[Scanner, ...], dict[str, None]] = {}
+        for path in paths:
+            tools = select_scanners((path,))
+            if (
+                tools
+                and all(lacks[tool.tool] for tool in tools)
+                and not is_written_in(path, "python")
+            ):
+                ending = next(one for one in tools[-1].endings if path.endswith(one))
+                unread.setdefault(select_advised((path,)), {})[ending] = None
+        for tools, endings in unread.items():
+            wanted = ", or ".join(tool.needs for tool in tools)
+            yield f"nothing scans {', '.join(endings)}: install {wanted}"
 
     # --- details ----------------------------------------------------------------------
 

@@ -47,6 +47,8 @@ class Scanner:
     argv: tuple[str, ...]
     """The changed paths follow where `by_file` is set."""
     read: Callable[[object], Said]
+    install: str
+    """What to type to have it."""
     by_file: bool = True
     manifest: str = ""
     """A whole project's scanner runs in the nearest folder upwards that holds this file."""
@@ -59,11 +61,24 @@ class Scanner:
     """Node packages that the project must have installed."""
     own_file: tuple[str, str] = ("", "")
     """Name and text of a configuration of ours, laid beside the copies."""
+    also: tuple[str, ...] = ()
+    """How paths end of a project that it serves, though it does not read them."""
 
     @property
     def program(self) -> str:
         """What must be installed for it."""
         return "cargo-audit" if self.tool == "cargo-audit" else self.argv[0]
+
+    @property
+    def serves(self) -> tuple[str, ...]:
+        """How paths end of the projects that it serves."""
+        return self.endings + self.also
+
+    @property
+    def needs(self) -> str:
+        """The program, with what it needs in the project."""
+        more = [*self.packages, *(f"a {path}" for path in self.rules[:1])]
+        return " with ".join([self.program, *more])
 
     def select_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of the paths that it looks at."""
@@ -73,6 +88,12 @@ class Scanner:
 def select_scanners(paths: Sequence[str]) -> tuple[Scanner, ...]:
     """The scanners that these paths call for, installed or not."""
     return tuple(scanner for scanner in SCANNERS if scanner.select_paths(paths))
+
+
+def select_advised(paths: Iterable[str]) -> tuple[Scanner, ...]:
+    """The scanners that serve a project with these paths, installed or not."""
+    names = tuple(paths)
+    return tuple(one for one in SCANNERS if any(path.endswith(one.serves) for path in names))
 
 
 def folder_of(path: str) -> str:
@@ -184,6 +205,7 @@ SCANNERS = (
             *("--disable-version-check", "--no-git-ignore", "--config", _SEMGREP_RULES, "--"),
         ),
         _semgrep,
+        "pip install semgrep, and commit rules as .semgrep.yml",
         rules=(".semgrep.yml", ".semgrep.yaml"),
         own_file=(_SEMGREP_RULES, ""),
     ),
@@ -195,6 +217,7 @@ SCANNERS = (
             *("--no-ignore", "--format", "json", "--"),
         ),
         _eslint,
+        "npm install --save-dev eslint eslint-plugin-security",
         packages=("eslint-plugin-security",),
         own_file=(".runner-eslint.config.mjs", _ESLINT_CONFIG),
     ),
@@ -203,6 +226,7 @@ SCANNERS = (
         row_named("go").code,
         ("gosec", "-fmt=json", "-nosec", "-quiet", "./..."),
         _gosec,
+        "go install github.com/securego/gosec/v2/cmd/gosec@latest",
         by_file=False,
         manifest="go.mod",
         beside=("*.go", "go.mod", "go.sum"),
@@ -212,9 +236,11 @@ SCANNERS = (
         ("Cargo.lock",),
         ("cargo", "audit", "--json", "--no-fetch"),
         _cargo_audit,
+        "cargo install cargo-audit",
         by_file=False,
         manifest="Cargo.lock",
         beside=("Cargo.toml",),
+        also=(*row_named("rust").code, "Cargo.toml"),
     ),
 )
 

@@ -40,7 +40,8 @@ def signs(ground):
 
 def test_one_file_is_looked_at_where_its_tool_is_installed(repository, tmp_path):
     scan = ("sast-scan", "a.rb", "--task", "TASK-001")
-    nothing = "a.rb: note: no analyser that is installed reads this\nSAST: nothing was looked at\n"
+    advice = "a.rb: note: nothing scans .rb: install semgrep with a .semgrep.yml"
+    nothing = f"{advice}\nSAST: nothing was looked at\n"
     assert repository.runner(*scan).err == nothing
     install(tmp_path, "semgrep", json.dumps(SAID))
     assert repository.runner(*scan).err == nothing  # it has no rules yet
@@ -71,7 +72,16 @@ def test_what_a_tool_did_not_look_at_is_a_note_everywhere(repository, tmp_path):
 
 
 def test_doctor_can_say_what_is_called_for_and_missing(repository, tmp_path):
+    advice = (
+        "nothing scans .js: install semgrep with a .semgrep.yml, "
+        "or eslint with eslint-plugin-security"
+    )
     assert signs(repository) == {
+        "static analysis": (
+            "note",
+            "nothing scans .js: install semgrep with a .semgrep.yml, or eslint with "
+            "eslint-plugin-security",
+        ),
         "analyser semgrep": ("note", "semgrep is not installed, so semgrep looks at nothing"),
         "analyser eslint": ("note", "eslint is not installed, so eslint looks at nothing"),
     }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from workplace import a_task
@@ -69,6 +70,32 @@ def test_tasks_land_before_their_slow_scan_has_ended_and_the_run_ends_after_it(
     assert ended.code == 0, ended.said
     assert [one["rule"] for one in findings(workplace)].count("eval-used") == 2
     assert "SAST: pending" in workplace.read("artifacts/build/CHECKPOINT.md")
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "tools"),
+    [
+        ("a.js", "exports.a = 1;\n", "eslint with eslint-plugin-security"),
+        ("a.ts", "export const a = 1;\n", "eslint with eslint-plugin-security"),
+        ("a.go", "package a\n", "gosec"),
+        ("a.rs", "fn main() {}\n", "cargo-audit"),
+    ],
+)
+def test_the_checkpoint_names_what_to_install_for_code_that_nothing_scans(
+    workplace, monkeypatch, path, content, tools
+):
+    monkeypatch.setenv("RUNNER_SAST_BLOCK_AT", "high")
+    workplace.plan(a_task("TASK-001", blocks={path: content, "b.py": "assert True\n"}))
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    (line,) = re.findall(r"^SAST: (.*)$", workplace.read("artifacts/build/CHECKPOINT.md"), re.M)
+    ending = path.removeprefix("a")
+    assert line == (
+        f"1 low; nothing scans {ending}: install semgrep with a .semgrep.yml, or {tools}"
+    )
+    doctor = workplace.runner("doctor").said
+    assert f"nothing scans {ending}: install semgrep" in doctor
+    assert re.search(rf"^note +analyser {tools.split()[0]} ", doctor, re.M)
 
 
 def test_a_team_that_lets_them_block_waits_for_them_too(workplace, semgrep, monkeypatch):

@@ -170,7 +170,15 @@ def test_whoever_closes_without_hearing_them_ends_them(tmp_path):
 def test_nothing_is_copied_where_no_tool_is_installed_or_called_for(tmp_path):
     changes = [a_change(path, b"x") for path in ("a.go", "a.js", "a.rs", "Cargo.lock", "a.md")]
     laboratory = a_laboratory(tmp_path, {}, base=MODULE | PLUGIN | RULES)
-    assert looked_at(laboratory, *changes) == SastReport()
+    unread = tuple(laboratory.find_unread(change.path for change in changes))
+    assert looked_at(laboratory, *changes) == SastReport(unread=unread)
+    rules = "install semgrep with a .semgrep.yml, or"
+    assert unread == (
+        f"nothing scans .go: {rules} gosec",
+        f"nothing scans .js: {rules} eslint with eslint-plugin-security",
+        f"nothing scans .rs: {rules} cargo-audit",
+        "nothing scans Cargo.lock: install cargo-audit",
+    )
     assert laboratory.specimen(changes) is None
     without = a_laboratory(tmp_path, {"semgrep": "exit 9", "eslint": "exit 9"})
     assert without.specimen([a_change("a.rs", b"x"), a_change("poetry.lock", b"x")]) is None

@@ -23,7 +23,7 @@ from runner.writes.compile_check import language_of
 from runner.writes.safe_io import read_beneath
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
 from runner.writes.scan_workspace import ScanWorkspace
-from runner.writes.scanners import select_scanners
+from runner.writes.scanners import select_advised, select_scanners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -87,9 +87,7 @@ def analyse_files(
         elif (scanned := _scan_file(workplace, name, content)) is not None:
             report = report.join(scanned)
         else:
-            unseen.append(
-                make_unscanned(name, "no analyser that is installed reads this", tool="sast")
-            )
+            unseen.append(make_unscanned(name, _advise(workplace, name), tool="sast"))
     return Analysed(
         report=report.join(SastReport(notes=tuple(unseen))),
         unreadable=tuple(unreadable),
@@ -105,6 +103,13 @@ def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | 
     report = sast.scan_file(content, path) if python else None
     others = _scan_by_tools(workplace, path, content)
     return report.join(others) if report and others else report or others
+
+
+def _advise(workplace: Workplace, name: str) -> str:
+    """Why nothing looked at a file, and what to install for it where something could."""
+    laboratory = _laboratory(workplace, workplace.root)
+    advice = laboratory.find_unread((display_path(workplace.near(Path(name))),))
+    return next(advice, "no analyser that is installed reads this")
 
 
 def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | None:
@@ -177,11 +182,15 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[diagnos
     with Repository.open(project.root) as repository:
         commit = repository.head().commit
         paths = repository.list_tree(commit) if commit else ()
-    for tool in select_scanners((*paths, *outputs)):
+    paths = (*paths, *outputs)
+    for unread in laboratory.find_unread(paths):
+        yield diagnostic.Diagnostic("static analysis", diagnostic.State.NOTE, unread)
+    for tool in select_advised(paths):
         lacks = laboratory.lacks(tool)
         if lacks:
             text = f"{lacks}, so {tool.tool} looks at nothing"
-            yield diagnostic.Diagnostic(f"analyser {tool.tool}", diagnostic.State.NOTE, text)
+            state = diagnostic.State.NOTE
+            yield diagnostic.Diagnostic(f"analyser {tool.tool}", state, text, tool.install)
         else:
             yield diagnostic.Diagnostic(
                 f"analyser {tool.tool}", diagnostic.State.OK, str(laboratory.program(tool))
