@@ -77,11 +77,7 @@ def test_doctor_can_say_what_is_called_for_and_missing(repository, tmp_path):
         "or eslint with eslint-plugin-security"
     )
     assert signs(repository) == {
-        "static analysis": (
-            "note",
-            "nothing scans .js: install semgrep with a .semgrep.yml, or eslint with "
-            "eslint-plugin-security",
-        ),
+        "static analysis": ("note", advice),
         "analyser semgrep": ("note", "semgrep is not installed, so semgrep looks at nothing"),
         "analyser eslint": ("note", "eslint is not installed, so eslint looks at nothing"),
     }

@@ -88,14 +88,15 @@ def test_the_checkpoint_names_what_to_install_for_code_that_nothing_scans(
     workplace.plan(a_task("TASK-001", blocks={path: content, "b.py": "assert True\n"}))
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    (line,) = re.findall(r"^SAST: (.*)$", workplace.read("artifacts/build/CHECKPOINT.md"), re.M)
+    checkpoint = workplace.read("artifacts/build/CHECKPOINT.md")
+    (line,) = re.findall(r"^SAST: (.*)$", checkpoint, re.MULTILINE)
     ending = path.removeprefix("a")
     assert line == (
         f"1 low; nothing scans {ending}: install semgrep with a .semgrep.yml, or {tools}"
     )
     doctor = workplace.runner("doctor").said
     assert f"nothing scans {ending}: install semgrep" in doctor
-    assert re.search(rf"^note +analyser {tools.split()[0]} ", doctor, re.M)
+    assert re.search(rf"^note +analyser {tools.split()[0]} ", doctor, re.MULTILINE)
 
 
 def test_a_team_that_lets_them_block_waits_for_them_too(workplace, semgrep, monkeypatch):
