@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from runner.model import Task
-    from runner.plan import lost_tasks
+    from runner.plan import lost_tasks, unwritten_tasks
 else:
     lost_tasks = lazy_module("runner.plan.lost_tasks")
+    unwritten_tasks = lazy_module("runner.plan.unwritten_tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
     written: list[Written] = []
     behind: lost_tasks.Behind | None = None
     left_out: dict[str, Problem] = {}
+    lists: list[unwritten_tasks.UnwrittenTasks] = []
     for section in sections:
         title = title or section.title
         if section.tasks:
@@ -61,13 +63,17 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
             if told is not None:
                 behind = behind.next()
                 left_out[behind.id] = told
+        if not section.tasks:
+            lists += unwritten_tasks.find_unwritten(data, section)
         tasks += section.tasks
         spans.extend(section.spans)
         problems += section.problems
         written += section.written
-    known = {task.id for task in tasks} if left_out else set()
+    known = {task.id for task in tasks} if left_out or lists else set()
     problems += [told for id_, told in left_out.items() if id_ not in known]
-    if not tasks:
+    if tasks:
+        problems += unwritten_tasks.name_unwritten(lists, (*known, *left_out), path)
+    else:
         problems.append(_no_task(data, path))
     problems.sort(key=lambda problem: (problem.line, problem.column))
     return Plan(path, title, tuple(tasks), tuple(problems), tuple(written), spans)

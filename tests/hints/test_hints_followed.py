@@ -177,6 +177,21 @@ def test_after_one_round_of_the_hints_the_plan_is_good(workplace, plan):
     assert after.code == 0, after.said
 
 
+UNWRITTEN = "# Plan\n\n1. Do this\n2. Do that\n\n- [ ] Do more\n\n"
+
+
+def test_items_become_tasks_by_the_headings_of_their_hint(workplace):
+    workplace.commit({"TASK-GRAPH.md": UNWRITTEN + task(GOOD).removeprefix("# Plan\n\n")})
+    said = workplace.runner("validate")
+    (one,) = problems(said.out)
+    headings = one.hint.partition("below it: ")[2].split(", ")
+    sections = "\n\n".join(f"{heading}\n\n{GOOD}" for heading in headings)
+    workplace.commit({"TASK-GRAPH.md": f"{task(GOOD)}\n{sections}"})
+    after = workplace.runner("validate")
+    assert "look like tasks" not in after.said
+    assert list(workplace.statuses) == ["TASK-001", "TASK-002", "TASK-003", "TASK-004"]
+
+
 # --- the line that allows refused files ------------------------------------------------
 
 

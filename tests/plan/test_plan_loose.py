@@ -228,6 +228,10 @@ TOLD = {
     "a need behind a status": (HEAD + "Status: todo | Needs: 1\n", 3, ERROR, "on the line of Status", "- Depends on: …"),
     "lines of a file": (HEAD + "- Files:\n  - Modify: `src/a.py:10-20`\n", 4, ERROR, "it names lines", "write src/a.py"),
     "files likely touched": (LIST + "\nProse.\n\n**Files likely touched:**\n- `a.py`\n", 7, ERROR, "Output files", "right under"),
+    "numbered items below the title": (f"# Plan\n\nProse.\n\n1. Do this\n2. Do that\n\n{LIST}", 5, WARNING, "these 2 items look like tasks", "## TASK-002: Do this, ## TASK-003: Do that"),
+    "boxes and numbers below one heading": (f"{LIST}\n## Later\n\n1. Do this\n   - in two steps\n\n- [ ] Do that\n- [x] Done it before\n", 7, WARNING, "these 2 items look like tasks", "## TASK-002: Do this, ## TASK-003: Do that"),
+    "a box below a label": (f"# Plan\n\nTo do:\n\n- [ ] Do that\n\n{LIST}", 5, WARNING, "this item looks like a task", "## TASK-002: Do that"),
+    "a box below any heading": (f"{LIST}\n## Ideas\n\n* [ ] Do that\n", 7, WARNING, "this item looks like a task", "## TASK-002: Do that"),
     "a mark that is missing": ("- [ ] TASK-001 A\n\n" + LIST.replace("PENDING", "DONE"), 1, WARNING, "not ticked here and DONE", "line 3"),
 }  # fmt: skip
 
@@ -276,9 +280,16 @@ def test_what_is_nearly_something_is_told_with_its_line_and_how_to_write_it(name
         LIST + "\n```yaml\non: push\nneeds: build\nfiles: ^src\n```\n\nSee the file.\n\n```\nx\n```\n",
         HEAD + "- Status: BLOCKED — TC-001 failed; Tests: none, Files: gone\n- Files: `a, Tests: b.py`\n- Tests: `pytest`\n",
         "## TASK-001: A (as in v1.2)\n\n- Keywords: a\n\n## TASK-002: B [draft]\n\n- Keywords: b\n\n## Task lists in 1.2\n",
+        "# Plan\n\n1. Prices are in cents.\n2. Do that\n\n" + LIST,
+        "# Plan\n\n1. [The words](#words)\n2. [The list](#list)\n\n" + LIST,
+        "# Plan\n\n## Goals\n\n1. Fast search\n2. Small index\n\n" + LIST,
+        "# Plan\n\nThese are the rules of it:\n\n1. Fast search\n2. Small index\n\n" + LIST,
+        "# Plan\n\n1. Parser\n2. Writer\n\n- Do this\n- Do that\n\n" + LIST,
+        LIST + "\n## Done when\n\n- [ ] The tests pass\n\n## Later\n\n- [x] Did that\n",
+        LIST + "- Acceptance:\n  - [ ] it works well\n\n1. Do this\n2. Do that\n\n- [ ] Do more\n\n### Steps\n\n1. Do it\n",
         LIST + "- Gates:\n  - tests: `pytest`\n- Contracts:\n  - command: `true`\n- Acceptance:\n  - it works\n",
     ],
-    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "numbers of another order", "a number that is a task's", "words about tasks", "notes", "sentences", "data", "notes of a status", "titles", "names"],
+    ids=["a list of tasks", "a table", "an example", "chapters", "prose", "fences", "numbers of another order", "a number that is a task's", "words about tasks", "notes", "sentences", "data", "notes of a status", "titles", "sentences of an introduction", "a table of contents", "goals", "rules", "single words and bullets", "conditions", "lists of a task", "names"],
 )  # fmt: skip
 def test_what_is_nothing_but_prose_is_not_told(text):
     assert problems_of(text.encode()) == []
