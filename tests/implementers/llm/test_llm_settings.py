@@ -81,7 +81,7 @@ def test_a_person_sets_servers_and_addresses_and_a_repository_only_tightens(load
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[permission]]\ntool = "write"\naction = "deny"', "permission.tool must be one of"),
+        ('[[permission]]\ntool = "wrote"\naction = "deny"', "permission.tool must be one of"),
         ('[[permission]]\ntool = "MCP__*"\naction = "deny"', "permission.tool must be one of"),
         ('[[permission-floor]]\ntool = "*"\naction = "allow"', "unknown"),
         ('[[permission]]\ntool = "search"\naction = "maybe"', "permission.action must be"),
