@@ -171,6 +171,37 @@ def test_a_lease_that_was_taken_needs_one_run_and_says_what_to_pull_before_it(te
     assert team.run(first)[0] == 0
 
 
+def test_after_a_kill_the_hint_to_pull_works_and_keeps_what_a_person_wrote(team, gate):
+    waits = f"touch {gate}.met; while ! test -e {gate}; do sleep 0.05; done; echo 2"
+    one, two = tasks()
+    first = team.begin(one, two.replace("echo 2", waits))
+    second = team.clone("second")
+    building = team.start(first, seconds=1)
+    until(Path(f"{gate}.met").exists, "an attempt at the second task")
+    until(lambda: "Status: DONE" in first.read("TASK-GRAPH.md"), "a status in the plan")
+    building.kill()
+    ended(building)
+    gate.touch()
+    second.git("pull", "-q", "--ff-only")
+    assert team.run(second, seconds=1)[0] == 6
+    time.sleep(1.5)
+    assert team.run(second, seconds=1)[0] == 0
+    plan = first.root / "TASK-GRAPH.md"
+    written = plan.read_text()
+    plan.write_text(f"{written}\nA line of mine.\n")
+    pull = "git pull --rebase origin main"
+    code, said = team.run(first, seconds=1)
+    assert (code, f"hint: {pull}, then run again" in said) == (6, True), said
+    assert plan.read_text() == f"{written}\nA line of mine.\n"
+    plan.write_text(written)
+    assert team.run(first, seconds=1)[0] == 6
+    first.git(*pull.split()[1:])
+    code, said = team.run(first, seconds=1)
+    assert code == 0, said
+    assert first.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+    assert team.landings == ["TASK-001", "TASK-002"]
+
+
 def test_what_was_kept_lands_later_without_being_made_again(team, gate, tmp_path):
     made = tmp_path / "made"
     (one,) = tasks(gate=gate, count=1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
+from runner.errors import ExitCode, RunnerError
 from runner.history import change, revert
 from runner.history.change import ChangeContext, ChangesDocument, QuotedPlan, Quotes
 from runner.journal.events import TaskDone, TaskLanded
@@ -45,12 +46,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from runner.app.build import build_branch
-    from runner.errors import ExitCode
+    from runner.app.build import build_branch, make_way
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Decision, Graded, Task
     from runner.project import Project
+    from runner.repo import remote
     from runner.repo.head import Head
     from runner.run.journal_writer import Listener
     from runner.run.landing import left_index
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 else:
     left_index = lazy_module("runner.run.landing.left_index")
     build_branch = lazy_module("runner.app.build.build_branch")
+    make_way = lazy_module("runner.app.build.make_way")
+    remote = lazy_module("runner.repo.remote")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records that say who made an attempt, what came of it, and which files landed."""
@@ -140,7 +143,15 @@ class Session:
         if self.project.settings.publish:
             lease = build_branch.open_session_lease(self.project, self.repository, self.ledger.run)
             lease.doing = plural(len(self.tasks), "task")
-            self.lease = self._stack.enter_context(lease)
+            try:
+                self.lease = self._stack.enter_context(lease)
+            except RunnerError as error:
+                behind = isinstance(error, remote.PublishError) and error.code is ExitCode.CONFLICT
+                if behind and self.ledger.state.run_open:
+                    # The hint is to pull, and git would refuse over what the killed run wrote.
+                    place = (self.project, self.repository, self.ledger.state)
+                    make_way.put_back_documents(*place, (self.ownership, self.checkpoint))
+                raise
             build_branch.begin_under(lease, self.repository, self.ledger)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
