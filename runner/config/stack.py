@@ -117,14 +117,21 @@ def _python(root: Manifests) -> _Found:
 
 
 def _python_tools(table: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Commands of the tools that pyproject.toml configures; mypy may name its own files there."""
+    """Commands of the tools that pyproject.toml names; mypy may name its own files there."""
     if _at(table, "tool", "ruff") is not None:
         yield "python:ruff", "ruff check ."
     if _at(table, "tool", "mypy") is not None:
         named = any(_at(table, "tool", "mypy", key) for key in ("files", "packages", "modules"))
         yield "python:mypy", "mypy" if named else "mypy ."
-    if _at(table, "tool", "pytest") is not None:
+    if _at(table, "tool", "pytest") is not None or "pytest" in _groups(table):
         yield "python:pytest", "python -m pytest -q"
+
+
+def _groups(table: dict[str, object]) -> set[str]:
+    """What the groups and extras of pyproject.toml require (PEP 735, PEP 621)."""
+    named = (_at(table, "dependency-groups"), _at(table, "project", "optional-dependencies"))
+    groups = [group for one in named if isinstance(one, dict) for group in one.values()]
+    return {_distribution(text) for group in groups for text in _texts(group)}
 
 
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")

@@ -33,8 +33,8 @@ _MOST_TESTS = 200_000
 _DEEPEST = 64
 SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 """The end of a file's name that Node runs."""
-_PYTEST_COLLECTION = "collection failure"
-"""What pytest's JUnit says of a file that it could not collect (`append_collect_error`)."""
+_PYTEST_UNLOADED = frozenset({"collection failure", "internal error"})
+"""What pytest's JUnit says of a file that it could not collect, or that ended it (`LogXML`)."""
 _UNITTEST_LOADER = "unittest.loader._FailedTest."
 """The test that unittest puts in the place of a module that it could not import."""
 _MESSAGE = 4000
@@ -236,7 +236,7 @@ class _Reading:
 
     def _end_test(self, name: str, attributes: dict[str, str]) -> None:
         loader = self._case.get("runner-id", "").startswith(_UNITTEST_LOADER)
-        failed = name == "error" and attributes.get("message") == _PYTEST_COLLECTION
+        failed = name == "error" and attributes.get("message") in _PYTEST_UNLOADED
         self._unloaded = loader or failed or (name == "failure" and _is_file_itself(self._case))
         # pytest writes an expected failure as `<skipped type="pytest.xfail">`.
         expected = "xfail" in attributes.get("type", "")

@@ -62,6 +62,7 @@ def check_plan(
         *_early_reads(plan, exists),
         *_stray_blocks(plan),
         *_written_twice(plan),
+        *_find_unused_commands(plan),
         *_commands(plan, found),
         *_find_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
     ]
@@ -266,6 +267,16 @@ def _written_twice(plan: Plan) -> Iterator[Problem]:
                 at = plan.places.at_line(block.line, "file=")
                 message = f'{task.id} gives "{block.path}" in two blocks: line {line} has it, too'
                 yield _problem(plan, at, message, "keep one of them; a patch changes what is there")
+
+
+def _find_unused_commands(plan: Plan) -> Iterator[Problem]:
+    """A Command of a task that its blocks build: it would never run."""
+    for task in plan.tasks:
+        if task.blocks and task.command and not task.implementer:
+            at = plan.places.find(task, "command", task.command)
+            message = f"{task.id} has blocks, so its Command would not run"
+            hint = "put the command into a ```sh run block: it runs after the files are written"
+            yield _problem(plan, at, message, hint)
 
 
 def _in_outputs(path: str, task: Task) -> bool:

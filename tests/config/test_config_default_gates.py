@@ -50,6 +50,23 @@ def test_what_pyproject_configures(tmp_path):
     assert [one.module for one in found] == ["", "", "pytest"]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[dependency-groups]\ntest = ["pytest>=8", {include-group = "lint"}]\n',
+        "[project.optional-dependencies]\ndev = [\"PyTest [x] ; python_version > '3'\"]\n",
+    ],
+)
+def test_pytest_that_a_group_of_pyproject_requires(tmp_path, table):
+    found = declared(tmp_path, {"pyproject.toml": table})
+    assert gates(found) == {"tests": "python -m pytest -q"}
+
+
+def test_a_plugin_of_pytest_is_not_pytest(tmp_path):
+    table = '[dependency-groups]\ntest = ["pytest-mock"]\n'
+    assert declared(tmp_path, {"pyproject.toml": table}) == ()
+
+
 @pytest.mark.parametrize("key", ["files", "packages", "modules"])
 def test_mypy_that_names_its_own_files_is_told_none(tmp_path, key):
     found = declared(tmp_path, {"pyproject.toml": f'[tool.mypy]\n{key} = ["src"]\n'})

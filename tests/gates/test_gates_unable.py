@@ -41,6 +41,11 @@ SUITES = {
         "pkg/price.py",
     ),
     "pytest conftest": (PYTEST, {**PYTHON, "conftest.py": "import pkg\n"}, "pkg/price.py"),
+    "pytest that a module ends": (
+        PYTEST,
+        {**PYTHON, "test_price.py": "raise SystemExit(1)\n"},
+        "pkg/price.py",
+    ),
     "unittest": (f"{UNITTEST} test_price", PYTHON, "pkg/price.py"),
     "node": ("node --test", NODE, "price.js"),
     "go": ("go test ./...", GO, "price.go"),

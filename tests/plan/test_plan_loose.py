@@ -130,6 +130,7 @@ TOLD = {
     "a task in a summary": ("# Plan\n\n<details><summary>TASK-001: Words</summary>\n\n</details>\n", 3, ERROR, "TASK-001 is only listed", "write ## TASK-001: Words,"),
     "a listed task that ends in code": ("# Plan\n\n- [ ] T002 [P] Add config in `setup.cfg`\n", 3, ERROR, "T002 is only listed", "write ## T002: [P] Add config in setup.cfg,"),
     "two blocks for a file": (LIST + '- Files: `a.py`\n\n```python file=a.py\nA = 1\n```\n\n```python file="a.py"\nA = 2\n```\n', 10, ERROR, 'gives "a.py" in two blocks: line 6', "keep one of them"),
+    "a command beside blocks": (LIST + "- Files: `a.py`\n- Command: `touch b.py`\n\n```python file=a.py\nA = 1\n```\n", 5, ERROR, "its Command would not run", "```sh run block"),
     "a command as a block of YAML": (LIST + "- Command: |\n    touch a\n    touch b\n", 4, ERROR, "a block of YAML is no command", "in a fence below"),
     "an id in brackets": ("## (TASK-007) Words\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-007: Words"),
     "an id behind the title": ("## Words (TASK-008)\n\n- Status: todo\n- Files: a.py\n", 1, ERROR, "names none", "write ## TASK-008: Words"),
