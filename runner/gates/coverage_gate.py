@@ -127,7 +127,7 @@ def prove(check: Check, bench: GateContext) -> Proved:
     rows = tuple(
         row for id_, one in each.items() for row in lines.make_observed_rows(id_, one, content)
     )
-    weight = percent.weigh(lines.own_lines(bench), whole, bench.after)
+    weight = percent.weigh(lines.own_lines(bench), whole, bench.after, bench.environment)
     coverage, findings = _evaluate(check, bench, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
     if weight.files:

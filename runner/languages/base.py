@@ -219,6 +219,10 @@ class Coverage(NamedTuple):
 
     needed: str
     """What a person has to do where nothing was measured."""
+    tools: tuple[str, ...] = ()
+    """Programs of which one must be installed; none where the language's own tool measures."""
+    absent: str = ""
+    """What is true where none of them is installed, and what to type."""
     function: re.Pattern[bytes] | None = None
     """What a file of types and constants alone has not; None where tools tell of every file."""
 

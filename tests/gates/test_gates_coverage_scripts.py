@@ -339,6 +339,28 @@ def test_rust_is_run_through_what_is_installed(tmp_path):
         assert line.endswith(" --lib")
 
 
+@pytest.mark.parametrize(
+    ("tool", "hint"),
+    [
+        (
+            "",
+            "cargo-tarpaulin is not installed, nor is cargo-llvm-cov: cargo install cargo-llvm-cov",
+        ),
+        ("cargo-llvm-cov", "have the test contracts run `cargo test`"),
+        ("cargo-tarpaulin", "have the test contracts run `cargo test`"),
+    ],
+)
+def test_rust_that_nothing_measured_names_what_is_lacking(tmp_path, tool, hint):
+    from runner.gates.coverage.lines import Measured
+    from runner.gates.coverage.percent import weigh
+
+    if tool:
+        (tmp_path / tool).touch(mode=0o755)
+    code = b"fn a() -> u8 {\n    1\n}\n"
+    weight = weigh({"a.rs": frozenset({1, 2})}, Measured(), lambda _: code, {"PATH": str(tmp_path)})
+    assert weight.unmeasured == (("Rust", "a.rs", hint),)
+
+
 def test_a_check_that_is_no_own_test_contract_stays_as_it_is(tmp_path):
     yard = Yard(tmp_path).set_up("true")
     fitted = Fitted("pytest", {"A": "1"})
@@ -359,10 +381,10 @@ def test_typescript_that_ran_compiled_without_a_map_is_not_measured():
     from runner.gates.coverage.percent import weigh
 
     ran = Measured({}, {"dist/a.js": Lines(frozenset({1}), frozenset({1}))}, (), ())
-    weight = weigh({"src/a.ts": frozenset({1})}, ran, lambda _: b"export const a = f();")
+    weight = weigh({"src/a.ts": frozenset({1})}, ran, lambda _: b"export const a = f();", {})
     assert not weight.files
     ((language, path, hint),) = weight.unmeasured
     assert (language, path) == ("TypeScript", "src/a.ts")
     assert "sourceMap: true" in hint
-    other = weigh({"src/b.ts": frozenset({1})}, ran, lambda _: b"export const a = f();")
+    other = weigh({"src/b.ts": frozenset({1})}, ran, lambda _: b"export const a = f();", {})
     assert [one.path for one in other.files] == ["src/b.ts"]

@@ -56,3 +56,17 @@ def test_what_it_adds_is_weighed_with_what_it_landed_and_so_it_is_proven_and_ver
     assert "proof alone, on the branch as it is now (attempt " in said
     assert "m.py:10: lines 10-11 are not run" in said
     assert "(77% of 9 lines, threshold 90%)" in said
+
+
+def test_a_blocked_task_is_measured_on_its_draft(workplace):
+    blocks = {"m.py": CODE, "test_m.py": TEST}
+    fields = ("Coverage: 75%",)
+    workplace.plan(a_task("TASK-001", blocks=blocks, tests=("python3 test_m.py",), fields=fields))
+    assert again(workplace)[0] == 1
+    assert not workplace.has("m.py")
+    measured = workplace.runner("check-coverage", "--task", "TASK-001")
+    assert measured.code == 1
+    assert "TASK-001: ❌ 50% of 6 lines (threshold 75%, on its draft)" in measured.out
+    assert "not run: m.py 4-6" in measured.out
+    lower = workplace.runner("check-coverage", "--task", "TASK-001", "--threshold", "40", "--json")
+    assert (lower.code, lower.document["source"]) == (0, "draft")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import take_up_default_gates
 from runner.app.prove.prove_tree import Snapshot, open_slots
+from runner.app.prove.task_shell import find_subject, open_tree
 from runner.gates import contract_tests, shim
-from runner.gates.coverage.lines import commits_of, lines_of_landing, together
+from runner.gates.coverage.lines import commits_of, lines_of_landing, own_lines, together
 from runner.gates.coverage.measurements import read_measurement
 from runner.gates.coverage.percent import weigh, why_unmeasured
 from runner.gates.coverage_gate import threshold_of
@@ -50,7 +52,7 @@ class TaskCoverage:
     left_out: tuple[str, ...]
     """Files with their lines that were not run."""
     source: str
-    """`journal` or `measured`."""
+    """`journal`, `measured` on the work tree, or `draft`."""
     trouble: tuple[str, ...] = ()
     failed: bool = False
     """Whether a test failed, or what is missing counts as a failure."""
@@ -84,6 +86,12 @@ def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
     if asked is None:
         asked = threshold_of(task, project.settings)
     with Repository.open(project.root) as repository:
+        state = project.state().task(task.id)
+        subject = find_subject(repository, state, None)
+        if subject.changes and task.test_contracts:  # not landed: the work tree does not have it
+            with open_tree(project, repository, task, state, subject) as context:
+                found = _measure_in(context, own_lines(context))
+            return replace(_judge(project, task, found, asked), source="draft")
         known = None if request.again else _load_measurement(project, repository, task, asked)
         return known or _check(project, repository, task, asked)
 
@@ -114,7 +122,10 @@ def _load_measurement(
 def _check(project: Project, repository: Repository, task: Task, asked: float) -> TaskCoverage:
     if not task.test_contracts:
         return TaskCoverage(task.id, None, (), "measured", (f"{task.id} has no test contracts",))
-    found = _measure(project, repository, task)
+    return _judge(project, task, _measure(project, repository, task), asked)
+
+
+def _judge(project: Project, task: Task, found: _Measurement, asked: float) -> TaskCoverage:
     if found.findings:
         said = tuple(f"{one.check}: {one.message}" for one in found.findings)
         return TaskCoverage(task.id, None, (), "measured", said, failed=True)
@@ -167,7 +178,8 @@ def _measure_in(bench: GateContext, own: Mapping[str, frozenset[int]]) -> _Measu
         failed += [one for one in proved.findings if bad and one.refuses]
     failed += shim.findings(bench)
     whole = together(read_measurement(check.id, bench) for check in checks)
-    return _Measurement(weigh(own, whole, bench.after), tuple(failed), whole.missing)
+    weight = weigh(own, whole, bench.after, bench.environment)
+    return _Measurement(weight, tuple(failed), whole.missing)
 
 
 # --- in words, and as a document ----------------------------------------------------------
@@ -180,7 +192,8 @@ def coverage_lines(found: TaskCoverage) -> Iterator[str]:
         yield f"{found.task}: coverage —"
         return
     sign = "✅" if found.passed else "❌"
-    yield f"{found.task}: {sign} {coverage.shown} (threshold {coverage.threshold:g}%)"
+    where = ", on its draft" if found.source == "draft" else ""
+    yield f"{found.task}: {sign} {coverage.shown} (threshold {coverage.threshold:g}%{where})"
     yield from (f"  not run: {display(line)}" for line in found.left_out)
 
 

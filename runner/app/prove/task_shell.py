@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -25,7 +26,7 @@ from runner.run.selection import find_id
 from runner.text.wording import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.gates.base import GateContext
     from runner.journal.task_state import TaskState
@@ -41,7 +42,7 @@ class Tree(StrEnum):
     BASE = "base"
 
 
-class _Subject(NamedTuple):
+class Subject(NamedTuple):
     """A commit, the changes on it, and what they are in words."""
 
     base: str
@@ -77,23 +78,10 @@ def run_in_tree(
     task = next(one for one in project.plan(project.plan_bytes).tasks if one.id == id_)
     known = view.states[id_]
     with Repository.open(project.root) as repository:
-        subject = _find_subject(repository, known, wanted)
-        with open_slots(project, repository) as opened:
-            (site,) = opened.slots
-            site.reset(subject.base)
-            site.scratch.apply(subject.changes)
-            say(f"{id_} on {subject.shown}, sandbox: {site.sandbox.name}; changes are not kept")
-            logs = project.cache / "shell-logs" / id_
-            context = make_context(
-                site,
-                task,
-                environ=project.environ,
-                logs=(logs, str(logs)),
-                changes=subject.changes,
-                before=partial(site.before, subject.base),
-                base=subject.base,
-                attempt=known.last_attempt,
-            )
+        subject = find_subject(repository, known, wanted)
+        with open_tree(project, repository, task, known, subject) as context:
+            sandbox = context.sandbox.name
+            say(f"{id_} on {subject.shown}, sandbox: {sandbox}; changes are not kept")
             if not words:
                 return Ended(_open_shell(context))
             return _run(words, replace(context, tell=hear))
@@ -102,29 +90,51 @@ def run_in_tree(
 # --- the tree -------------------------------------------------------------------------
 
 
-def _find_subject(repository: Repository, known: TaskState, wanted: Tree | None) -> _Subject:
+@contextmanager
+def open_tree(
+    project: Project, repository: Repository, task: Task, known: TaskState, subject: Subject
+) -> Iterator[GateContext]:
+    """Lay a commit and the changes on it into a scratch tree, as a proof of the task has it."""
+    with open_slots(project, repository) as opened:
+        (site,) = opened.slots
+        site.reset(subject.base)
+        site.scratch.apply(subject.changes)
+        logs = project.cache / "shell-logs" / task.id
+        yield make_context(
+            site,
+            task,
+            environ=project.environ,
+            logs=(logs, str(logs)),
+            changes=subject.changes,
+            before=partial(site.before, subject.base),
+            base=subject.base,
+            attempt=known.last_attempt,
+        )
+
+
+def find_subject(repository: Repository, known: TaskState, wanted: Tree | None) -> Subject:
     """What was proven last: held work, the draft of what did not pass, or HEAD."""
     head = repository.head().commit or ""
     if wanted is Tree.BASE:
         base = known.base if known.base and repository.resolve(known.base) else head
-        return _Subject(base, (), f"its base {short(base)}")
+        return Subject(base, (), f"its base {short(base)}")
     if wanted is not Tree.DRAFT and known.held is not None:
         changes = load_held_changes(repository, known.held)
         if changes is not None:
-            return _Subject(known.held.base, changes, "the proposal that waits")
+            return Subject(known.held.base, changes, "the proposal that waits")
     is_open = known.status not in (Status.DONE, Status.STALE)
     if wanted is Tree.DRAFT or (wanted is None and is_open):
         kept = read_kept(repository, known.id, known.draft)
         if kept is not None:
             base = repository.merge_base(kept.commit, head) or ""
             changes = changes_between(repository, base or None, kept.commit)
-            return _Subject(base, changes, kept.shown)
+            return Subject(base, changes, kept.shown)
     if wanted is not None:
         raise RunnerError(
             f"{known.id} has no {wanted} now",
             hint=f"`runner shell {known.id}` takes the tree of its last proof",
         )
-    return _Subject(head, (), f"HEAD {short(head)}")
+    return Subject(head, (), f"HEAD {short(head)}")
 
 
 # --- the command ----------------------------------------------------------------------

@@ -21,6 +21,7 @@ from runner.languages.javascript import TYPED
 from runner.languages.registry import code_language, is_written_in
 from runner.lazy_dataclass import dataclass
 from runner.model import Coverage
+from runner.process.tools import which
 from runner.text.syntax import one_at_a_time, python_tree
 
 if TYPE_CHECKING:
@@ -93,8 +94,12 @@ def weigh(
     own: Mapping[str, frozenset[int]],
     measured: Measured,
     content: Callable[[str], bytes | None],
+    environment: Mapping[str, str],
 ) -> Weight:
-    """Hold own lines against what ran. A language of which nothing was measured is told."""
+    """Hold own lines against what ran. A language of which nothing was measured is told.
+
+    `environment` is the commands' own: its PATH tells whether a language's tool is installed.
+    """
     seen = {language_of(path) for path in (*measured.told, *measured.runs)}
     # Then a file of which it has no line did not run: nobody failed to measure it.
     if any(name in ("coverage", "tracer") for name, _ in measured.tools):
@@ -109,11 +114,11 @@ def weigh(
             continue
         unseen = language and language not in seen
         if unseen and is_written_in(path, "python") and holds_statement(text, lines):
-            unmeasured.setdefault(language, (language, path, _needed(path)))
+            unmeasured.setdefault(language, (language, path, _needed(path, environment)))
             continue
         one = _weigh_file(path, lines, measured, text)
         if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
-            needed = _needed(path)
+            needed = _needed(path, environment)
             unmeasured.setdefault(language, (language, path, needed))
         elif one.own.executable:
             files.append(one)
@@ -145,10 +150,14 @@ def language_of(path: str) -> str:
     return read.title if read and read.coverage else ""
 
 
-def _needed(path: str) -> str:
+def _needed(path: str, environment: Mapping[str, str]) -> str:
     """What a person has to do where nothing of a file's language was measured."""
     read = code_language(path)
-    return read.coverage.needed if read and read.coverage else ""
+    if read is None or read.coverage is None:
+        return ""
+    tools = read.coverage.tools
+    lacking = tools and not any(which(tool, environment) for tool in tools)
+    return read.coverage.absent if lacking else read.coverage.needed
 
 
 def _weigh_file(

@@ -41,8 +41,10 @@ LANGUAGE = Language(
     loosen_tests=later(_ASSERTIONS, "loosen_tests"),
     literals=LITERALS,
     coverage=Coverage(
-        needed="neither cargo-llvm-cov nor cargo-tarpaulin is installed, or no test contract runs "
-        "`cargo test`: cargo install cargo-llvm-cov",
+        needed="have the test contracts run `cargo test`",
+        tools=("cargo-llvm-cov", "cargo-tarpaulin"),
+        absent="cargo-tarpaulin is not installed, nor is cargo-llvm-cov: "
+        "cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),
     compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
