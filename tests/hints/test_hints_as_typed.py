@@ -1,0 +1,40 @@
+"""What a refusal names: a link as a link, and the command as the person typed it."""
+
+import pytest
+from test_hints_followed import GOOD, follow_command, task
+
+LINKS = {
+    "out of the tree": "/etc/hostname",
+    "to a file of the tree": "TASK-GRAPH.md",
+    "to nothing": "missing.txt",
+}
+
+
+@pytest.mark.parametrize("target", LINKS.values(), ids=LINKS)
+def test_a_refused_link_is_called_one(workplace, target):
+    plan = task(f"- Files: `a.txt`\n- Command: `ln -s {target} a.txt`\n- Tests: `test -L a.txt`\n")
+    workplace.commit({"TASK-GRAPH.md": plan})
+    ended = workplace.run("--no-sandbox", "--review", "off")
+    assert ended.code == 1, ended.said
+    assert "symbolic link" in ended.out, ended.said
+    assert not workplace.has("a.txt")
+
+
+TYPED = {
+    "a plain run": (),
+    "run": ("run", "--review", "off", "--no-sandbox"),
+    "one task": ("run", "--only", "TASK-001", "-j", "1"),
+}
+
+
+@pytest.mark.parametrize("typed", TYPED.values(), ids=TYPED)
+def test_the_hint_of_a_repository_without_trust_repeats_the_typed_command(workplace, typed):
+    settings = '[gates]\nlook = "true"\n'
+    workplace.commit({"TASK-GRAPH.md": task(GOOD), "runner.toml": settings})
+    said = workplace.runner(*typed)
+    assert said.code == 3, said.said
+    words = follow_command(said.err)
+    assert "--trust" in words
+    assert [one for one in words if one not in ("run", "--trust")] == list(typed[1:])
+    after = workplace.runner(*words)
+    assert after.code == 0, after.said
