@@ -132,8 +132,9 @@ def _find_only_here(place: Place, path: str) -> str:
     except (OSError, ValueError):
         return ""
     there = (one for one in sorted(names) if one.partition(".")[0] == name and "." in one)
-    only = (f"{folder}/{one}".lstrip("/") for one in there)
-    return next((one for one in only if not os.path.lexists(place.tree / one)), "")
+    named = [f"{folder}/{one}".lstrip("/") for one in there]
+    is_found = any(os.path.lexists(place.tree / one) for one in named)
+    return "" if is_found else next(iter(named), "")
 
 
 def _is_by_product(path: str) -> bool:

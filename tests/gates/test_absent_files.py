@@ -7,12 +7,13 @@ import pytest
 from runner.gates.absent_files import explain_absent
 from runner.process.base import Place
 
-IGNORED = "_version.py\n*.gen.json\n/gen/\n.env\nbuild/\n.pytest_cache/\nnode_modules/\n"
+IGNORED = "*.d.ts\n_version.py\n*.gen.json\n/gen/\n.env\nbuild/\n.pytest_cache/\nnode_modules/\n"
 TRACKED = {
     ".gitignore": IGNORED,
     "pkg/__init__.py": "from pkg._version import v\n",
     "src/lib/__init__.py": "from . import _version\n",
     "web/index.js": "require('./x.gen.json')\n",
+    "suite.js": "require('./web')\n",
     "cmd/main.go": "//go:embed data.gen.json\n",
     "rust/src/main.rs": "mod new;\n",
 }
@@ -20,6 +21,7 @@ UNSEEN = {
     "pkg/_version.py": "v = 1\n",
     "src/lib/_version.py": "v = 1\n",
     "web/x.gen.json": "{}",
+    "suite.d.ts": "",
     "cmd/data.gen.json": "{}",
     "gen/api/api.go": "package api\n",
     ".env": "A=1\n",
@@ -129,6 +131,10 @@ def test_a_file_inside_a_repository_of_its_own_is_said_to_be_there(place):
 def test_what_both_trees_have_and_what_neither_has_is_no_cause(place, output):
     write(place.shown, {"node_modules/x/index.js": ""})
     assert explain_absent(place, output, "make test") == ""
+
+
+def test_a_name_that_a_file_of_both_trees_has_is_no_cause(place):
+    assert explain_absent(place, "  type: 'suite'\n  1 !== 2\n", "node --test") == ""
 
 
 def test_where_there_is_no_work_tree_nothing_is_said(place, tmp_path):
