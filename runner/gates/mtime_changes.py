@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from runner import effects
@@ -10,19 +12,22 @@ from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.repo.change_times import TICK, tells_changes
-from runner.repo.trees import Prefix
+from runner.repo.trees import Prefix, Stamp, is_unchanged, stamp_of
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.safe_io import open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
     from typing import TypeAlias
 
     from runner.gates.base import GateContext
 
-    Seen: TypeAlias = tuple[frozenset[str], float]
-    """Paths, and seconds since the epoch."""
+    Names: TypeAlias = frozenset[str]
+    Listing: TypeAlias = Mapping[str, Names]
+    """Names of files by their folder, whose path ends in a slash; that of the tree is empty."""
+    Seen: TypeAlias = tuple[Listing, float]
+    """Files, and seconds since the epoch."""
 
 _BY_PRODUCTS_WORDS = """
 __pycache__ .git .hypothesis .mypy_cache .nox .pytest_cache .ruff_cache .tox .venv node_modules
@@ -33,6 +38,11 @@ _ENDS = (".pyc", ".egg-info")
 _SHOWN = 5
 _LARGEST = 1024 * 1024
 """Bytes of ignore rules that are read."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_listed: dict[
+    tuple[str, frozenset[str]], dict[str, tuple[Stamp, frozenset[str], tuple[str, ...]]]
+] = {}
+"""Folders as they were listed last, by tree and what is shared there; a thread has its tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +73,56 @@ class Touched:
 
 def files(bench: GateContext) -> Seen:
     """The files of the scratch tree now, by-products left out, and when they were listed."""
-    return since(frozenset(path for path, _ in _walk(bench)))
+    return since({above: names for above, _, names in _walk(bench)})
 
 
-def since(names: frozenset[str]) -> Seen:
+def since(names: Listing) -> Seen:
     """The same of files that are known to be there."""
     # The kernel stamps files with the time of its last tick, which may lie before a clock that
     # was read earlier.
     return names, effects.now().timestamp() - TICK
 
 
-def _walk(bench: GateContext) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    shares = frozenset(bench.place.shares)
-    pending = [(os.fspath(bench.place.tree), "")]
+def _walk(bench: GateContext) -> Iterator[tuple[str, int, Names]]:
+    """Each folder of the tree: its path, a descriptor of it, and the files in it.
+
+    A folder is listed again only where its change time moved: names cannot come or go without
+    that. So most of a large tree costs one fstat(2) a folder.
+    """
+    tree, shares = os.fspath(bench.place.tree), frozenset(bench.place.shares)
+    known, seen, pending = _listed.get((tree, shares), {}), {}, [""]
     while pending:
-        folder, below = pending.pop()
-        try:
-            with os.scandir(folder) as listed:
-                entries = list(listed)
-        except OSError:
-            continue
+        above = pending.pop()
+        before = time.time_ns()
+        with suppress(OSError):  # another process may have removed it
+            folder = os.open(os.path.join(tree, above), _FOLDER)  # noqa: PTH118 - text
+            try:
+                found, one = os.fstat(folder), known.get(above)
+                if one is None or not is_unchanged(one[0], found):
+                    one = (stamp_of(found, before), *_list(folder, above, shares))
+                seen[above] = one
+                yield above, folder, one[1]
+                pending += one[2]
+            finally:
+                os.close(folder)
+    _listed[tree, shares] = seen
+
+
+def _list(folder: int, above: str, shares: frozenset[str]) -> tuple[Names, tuple[str, ...]]:
+    """The names of a folder's files, and the paths of the folders in it."""
+    names, below = set(), []
+    with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            path = below + name
             if name in _BY_PRODUCTS or name.endswith(_ENDS) or name.startswith(".coverage"):
                 continue
-            if path in shares:
+            if above + name in shares:
                 continue
             if entry.is_dir(follow_symlinks=False):
-                pending.append((entry.path, f"{path}/"))
+                below.append(f"{above}{name}/")
             else:
-                yield path, entry
+                names.add(name)
+    return frozenset(names), tuple(below)
 
 
 def find_touched(before: Seen, bench: GateContext) -> Touched:
@@ -104,21 +133,28 @@ def find_touched(before: Seen, bench: GateContext) -> Touched:
     """
     known, began = before
     told = tells_changes(bench.place.tree.parent)
-    there: set[str] = set()
+    left = dict(known)
+    made: list[str] = []
     written: list[str] = []
-    for path, entry in _walk(bench):
-        there.add(path)
-        if path in known and (not told or _is_changed_since(entry, began)):
-            written.append(path)
+    for above, folder, names in _walk(bench):
+        were = left.pop(above, frozenset())
+        if names is not were:
+            made += [above + name for name in names - were]
+            left[above] = were - names
+        written += [
+            above + name
+            for name in names & were
+            if not told or _is_changed_since(name, folder, began)
+        ]
+    gone = {above + name for above, names in left.items() for name in names}
     inside = Prefix(bench.place.start).inside
     # Of a file that is none of the proposal nobody knows what it held: a check before made it.
-    proposed = {path: bench.after(inside(path)) for path in (*written, *(known - there))}
+    proposed = {path: bench.after(inside(path)) for path in (*written, *gone)}
     changed = [
         path
         for path, content in proposed.items()
-        if content is not None and not (path in there and _holds(bench.place.tree, path, content))
+        if content is not None and (path in gone or not _holds(bench.place.tree, path, content))
     ]
-    made = there - known
     seen = _not_ignored(sorted(made), bench.place.tree) if made else ()
     return Touched(
         tuple(sorted(map(inside, changed))),
@@ -127,9 +163,9 @@ def find_touched(before: Seen, bench: GateContext) -> Touched:
     )
 
 
-def _is_changed_since(entry: os.DirEntry[str], began: float) -> bool:
+def _is_changed_since(name: str, folder: int, began: float) -> bool:
     try:
-        return entry.stat(follow_symlinks=False).st_ctime >= began
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime >= began
     except OSError:
         return True
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.gates.base import Check, GateContext, Proved
-    from runner.gates.mtime_changes import Seen
+    from runner.gates.mtime_changes import Listing, Seen
     from runner.model import Proof
     from runner.repo.tree_files import StatCache
     from runner.run.assignment import Assignment, WorkerContext
@@ -59,7 +59,7 @@ class PlainCheck:
     site: WorkerContext
     signed: StatCache
     """What the tree looked like when it began."""
-    names: frozenset[str]
+    names: Listing
     bench: GateContext
     outcome: Outcome
     checks: list[Check]
@@ -69,7 +69,7 @@ class PlainCheck:
     """Tells the journal, from the thread that is at it."""
     known: dict[str, Proved] = field(default_factory=dict)
     course: Course | Ran | None = None
-    _before: Seen = (frozenset(), 0.0)
+    _before: Seen = field(default=({}, 0.0))
 
     def start_first(self) -> Course | Ran:
         """Start the first of its commands, after saying so; how it ended where it did not start."""
@@ -147,7 +147,7 @@ class CheckLane:
         self._hand_over = hand_over
         self._running: dict[int, PlainCheck] = {}
         """By the number of what is listened to."""
-        self._files: dict[int, tuple[StatCache, frozenset[str]]] = {}
+        self._files: dict[int, tuple[StatCache, Listing]] = {}
         self._selector = DefaultSelector()
         # A pipe among what is selected: since PEP 475 a signal does not end a select, so whoever
         # wants to be heard, a handler or a thread, writes a byte.
@@ -230,11 +230,9 @@ class CheckLane:
         told = self._report
         return PlainCheck(assignment, site, signed, names, bench, outcome, checks, began, told)
 
-    def _names_in(
-        self, site: WorkerContext, signed: StatCache, bench: GateContext
-    ) -> frozenset[str]:
+    def _names_in(self, site: WorkerContext, signed: StatCache, bench: GateContext) -> Listing:
         """The files of a slot, listed once as long as nobody touches it."""
-        known, names = self._files.get(site.number, (None, frozenset()))
+        known, names = self._files.get(site.number, (None, {}))
         if known is not signed:
             names = files(bench)[0]
             self._files[site.number] = (signed, names)

@@ -11,10 +11,11 @@ from coverage_bench import PYTEST as PYTEST_HERE
 from gates_bench import a_bench
 from gates_trees import a_check, a_story, put
 
-from runner.gates import contract_tests
+from runner.gates import contract_tests, mtime_changes
 from runner.gates.base import Check
 from runner.model import Severity, Verdict
 from runner.process.limits import Limits
+from runner.repo.change_times import TICK
 
 PYTEST = "python -m pytest -q -p no:cacheprovider"
 
@@ -355,6 +356,28 @@ def test_whatever_a_contract_puts_in_the_place_of_a_file_is_a_change(tmp_path, l
     assert finding.message.startswith(f"it changed files of the tree: {path}")
     assert not (tmp_path / "tree/b").is_symlink()
     assert (tmp_path / "tree" / path).read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    {
+        "written, with its old times": (
+            "touch -r b/c.py t; echo x > b/c.py; touch -r t b/c.py; rm t",
+            "b/c.py",
+        ),
+        "gone": ("rm b/c.py", "b/c.py"),
+        "replaced": ("echo x > b/d; mv b/d b/c.py", "b/c.py"),
+        "new": ("echo x > b/new.py", "b/new.py"),
+        "moved with its folder": ("mv b b2", "b/c.py, b2/c.py"),
+    }.values(),
+)
+def test_a_change_is_seen_in_a_folder_that_was_listed_long_before(tmp_path, line, path):
+    bench, _ = a_story(tmp_path, {}, {"a.py": "new", "b/c.py": "new"})
+    for _ in range(2):
+        mtime_changes.files(bench)
+        time.sleep(3 * TICK)
+    _, (finding,) = proved(bench, line)
+    assert finding.message == f"it changed files of the tree: {path}"
 
 
 def test_a_file_that_is_written_anew_as_it_was_is_no_change(tmp_path):
