@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.commands.catalogue import Command
-from runner.commands.output import open_console, open_with_gates, say
+from runner.commands.output import open_console, open_with_gates, say, type_again
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Decision
@@ -143,7 +143,10 @@ def execute_adopt(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     """Adopt the branch, and say what became of the task."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)
-    asked = one_task_runs.Adopt(given.id, given.branch, given.yes, given.trust, given.allow_dirty)
+    again = type_again(given, "--trust")
+    asked = one_task_runs.Adopt(
+        given.id, given.branch, given.yes, given.trust, given.allow_dirty, again
+    )
     with open_console(project, is_quiet=given.json) as (observer, asker):
         came = one_task_runs.adopt_branch(project, asked, observer, asker)
     lines, form = one_task_runs.adoption_lines, one_task_runs.adoption_document

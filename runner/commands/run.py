@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
-from runner.commands.output import say
+from runner.commands.output import say, type_again
 from runner.commands.run_options import (
     EXAMPLES,
     arguments,
@@ -226,7 +226,10 @@ def _try_implementer(
         )
     project = Project.open(Path.cwd(), environ, flags)
     with console_of(given, environ, project.root) as console:
-        found = task_trial.try_one_task(project, named[0], console, trusted=given.trust)
+        again = type_again(given, "--trust")
+        found = task_trial.try_one_task(
+            project, named[0], console, trusted=given.trust, again=again
+        )
         if found.code is ExitCode.INTERRUPTED:
             return found.code
         lines = partial(_trial_lines, environ=environ)

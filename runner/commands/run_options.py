@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.types import BuildRequest
+from runner.commands.output import type_again
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.console import NORMAL, QUIET, VERBOSE, Console, wants_colour, wants_live
@@ -138,6 +139,7 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
         allow_dirty=given.allow_dirty,
         removed_meant=given.yes,
         trusted=given.trust,
+        trust_command=type_again(given, "--trust"),
         always=bool(given.junit or given.sarif),
     )
 

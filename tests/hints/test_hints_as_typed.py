@@ -24,6 +24,7 @@ TYPED = {
     "a plain run": (),
     "run": ("run", "--review", "off", "--no-sandbox"),
     "one task": ("run", "--only", "TASK-001", "-j", "1"),
+    "a trial": ("run", "TASK-001", "-n", "--with-implementer"),
 }
 
 
@@ -35,6 +36,6 @@ def test_the_hint_of_a_repository_without_trust_repeats_the_typed_command(workpl
     assert said.code == 3, said.said
     words = follow_command(said.err)
     assert "--trust" in words
-    assert [one for one in words if one not in ("run", "--trust")] == list(typed[1:])
+    assert [one for one in words if one != "--trust"] == list(typed)
     after = workplace.runner(*words)
-    assert after.code == 0, after.said
+    assert "not trusted" not in after.said

@@ -129,7 +129,7 @@ def test_without_trust_nothing_runs_and_nothing_is_written(workplace):
     ended = workplace.run(trust=False)
     assert ended.code == 3
     assert f"touch {marker}" in ended.err
-    assert ended.err.endswith("hint: read them, then: runner --trust\n")
+    assert ended.err.endswith("hint: read them, then: runner run --trust\n")
     assert not marker.exists()
     assert workplace.everything() == before
 

@@ -55,6 +55,8 @@ class Adopt:
     """Whether all is approved that a review would ask about."""
     trusted: bool = False
     allow_dirty: bool = False
+    trust_command: str = "runner --trust"
+    """What a person types to let the plan's commands run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ def adopt_branch(
     The project has its default gates. Raises RunnerError for a task that takes nobody's work now.
     """
     reading = check_sound(project)
-    require_trust(project, reading.plan, trusted=asked.trusted, asker=asker)
+    again = asked.trust_command
+    require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(asked.task, tasks)]
     _require_adoptable(project, task)

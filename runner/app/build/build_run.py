@@ -79,7 +79,8 @@ def run_build(
 ) -> BuildResult:
     """Build in a session of its own; `shipped` is the tag of the ship that this reopens."""
     _collect_garbage()
-    require_trust(project, reading.plan, trusted=request.trusted, asker=asker)
+    again = request.trust_command
+    require_trust(project, reading.plan, trusted=request.trusted, asker=asker, again=again)
     about = select_ids(request.chosen, reading.graph, reading.graph.ids)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:
         session.ledger.warn_by(observer.say)

@@ -87,13 +87,18 @@ class _Bench:
 
 
 def try_one_task(
-    project: Project, typed: str, observer: Observer, *, trusted: bool = False
+    project: Project,
+    typed: str,
+    observer: Observer,
+    *,
+    trusted: bool = False,
+    again: str = "runner --trust",
 ) -> TrialResult:
     """Have the task built in a scratch tree of its own. Raises RunnerError for one that waits."""
     reading = check_sound(project)
     view = View.of(project)
     task = _find_task(typed, reading, view)
-    require_trust(project, reading.plan, trusted=trusted, asker=None)
+    require_trust(project, reading.plan, trusted=trusted, asker=None, again=again)
     with Repository.open(project.root) as repository:
         bench = _Bench(project, reading, view, repository, observer)
         trial = _run_trial(bench, task)

@@ -38,6 +38,8 @@ class BuildRequest:
     """Whether a person confirms that DONE tasks are gone from the plan, and its `!replay`."""
     trusted: bool = False
     """Whether a person lets this plan's commands run, without a question."""
+    trust_command: str = "runner --trust"
+    """What a person types to let them run."""
     always: bool = False
     """Whether a run with nothing to do is one all the same, for what it reports."""
 
