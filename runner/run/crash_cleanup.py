@@ -118,7 +118,9 @@ def _left_after(story: UnfinishedRuns, ended: RunFinished) -> UnfinishedRuns:
     """What is left of the story when a run has ended: what no commit tells yet."""
     if not ended.unrecorded:
         return UnfinishedRuns()
-    return UnfinishedRuns(checked=story.checked, checked_since=story.checked_since)
+    return UnfinishedRuns(
+        landed=story.landed, checked=story.checked, checked_since=story.checked_since
+    )
 
 
 def format_checked_line(record: Record) -> str:

@@ -380,6 +380,27 @@ def test_another_persons_push_meanwhile_is_never_overwritten(team, gate):
     assert team.git("merge-base", "main", theirs) == theirs
 
 
+def test_the_hint_to_pull_works_after_a_task_has_landed(team, gate):
+    waits = f"touch {gate}.met; while ! test -e {gate}; do sleep 0.05; done; echo 2"
+    one, two = tasks()
+    first = team.begin(one, two.replace("echo 2", waits))
+    second = team.clone("second")
+    building = team.start(first)
+    until(Path(f"{gate}.met").exists, "an attempt at the second task")
+    second.git("pull", "-q", "--ff-only")
+    second.commit({"theirs.txt": "theirs"})
+    second.git("push", "-q", "origin", "main")
+    gate.touch()
+    pull = "git pull --rebase origin main"
+    code, said = ended(building)
+    assert (code, f"{pull}, then run again" in said) == (6, True), said
+    first.git(*pull.split()[1:])
+    code, said = team.run(first)
+    assert code == 0, said
+    assert first.dirt == []
+    assert all(f"`{name}.txt`" in first.read("FILE_OWNERSHIP_MAP.md") for name in (1, 2))
+
+
 def test_a_persons_own_commit_is_not_pushed_unasked(team, gate):
     first = team.begin(*tasks(gate=gate))
     first.commit({"mine.txt": "mine"})

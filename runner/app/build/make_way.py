@@ -1,7 +1,7 @@
-"""The runner's documents as they are committed, so that git can pull after a run was killed.
+"""The runner's documents as they are committed, so that git can pull before the next run.
 
-`git pull --rebase` refuses changed files, and untracked ones that the remote has. What a killed run
-wrote into its documents is in the journal, and is written again by the next run.
+`git pull --rebase` refuses changed files, and untracked ones that the remote has. What a run wrote
+into its documents and did not record is in the journal, and is written again by the next run.
 """
 
 from __future__ import annotations

@@ -118,6 +118,7 @@ class Session:
             elif self.ledger.state.unrecorded and self._is_recorded():
                 story = self._load_unfinished()
                 self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
+                self._own(story)
         # Python calls no exit where enter raises ("With Statement Context Managers"), be it by a
         # Ctrl-C: lock and lease would stay.
         except BaseException:
@@ -146,13 +147,15 @@ class Session:
             try:
                 self.lease = self._stack.enter_context(lease)
             except RunnerError as error:
-                behind = isinstance(error, remote.PublishError) and error.code is ExitCode.CONFLICT
-                if behind and self.ledger.state.run_open:
-                    # The hint is to pull, and git would refuse over what the killed run wrote.
-                    place = (self.project, self.repository, self.ledger.state)
-                    make_way.put_back_documents(*place, (self.ownership, self.checkpoint))
+                if isinstance(error, remote.PublishError) and error.code is ExitCode.CONFLICT:
+                    self._make_way()
                 raise
             build_branch.begin_under(lease, self.repository, self.ledger)
+
+    def _make_way(self) -> None:
+        """Let git pull, as the hint says: it refuses over what a run wrote and did not record."""
+        documents = (self.ownership, self.checkpoint)
+        make_way.put_back_documents(self.project, self.repository, self.ledger.state, documents)
 
     def confirm_lease(self, say: Callable[[str], object]) -> frozenset[ExitCode]:
         """Whether the branch is still ours to build, said where it is not."""
@@ -392,16 +395,21 @@ class Session:
         # kill left out.
         with self.ledger.tolerate("summary of the run"):
             self.manifest.write(self.ledger.state, run, *told, self._grades)
+        stopped = self.lease is not None and bool(self.lease.trouble) and not commit
+        untold = bool(self.checked) or (stopped and self.landed > 0)
         finish(
             self.ledger,
             exit_code=code,
             head=head,
             began=self.began,
             ids=ids,
-            unrecorded=commit is None and (bool(self.checked) or self.ledger.state.unrecorded),
+            unrecorded=commit is None and (untold or self.ledger.state.unrecorded),
             record=commit or "",
         )
         carry_known(self.project, now, Moment.of(head, self.ledger))
+        if stopped and self.lease is not None and self.lease.lost_to is None:
+            with self.ledger.tolerate("documents before a pull"):
+                self._make_way()
         return code
 
     def _is_recorded(self) -> bool:
