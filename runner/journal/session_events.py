@@ -81,6 +81,8 @@ class ToolCalled(NamedTuple):
     arguments: Digest
     usage: Usage | None = None
     """What its session had used by then, this call included, where it tells."""
+    path: str = ""
+    """The file that it names, without secrets; empty where it names none."""
 
 
 class ToolReturned(NamedTuple):

@@ -69,6 +69,7 @@ def test_every_other_event_has_words_of_its_own(ground):
         ModeSwitched(mode="serial"): "serial",
         PlanUpdated(plan="sha256:0"): "",
         ToolCalled(name="edit", arguments="sha256:0"): "edit",
+        ToolCalled(name="read", arguments="sha256:0", path="a.py"): "read a.py",
         WriteStaged("a.txt", Action.CREATE, 0o100644, None, None, 1): "create a.txt",
         WriteReviewed("a.txt", None, None, "applied"): "a.txt: applied",
         WriteRejected("a.txt", None, None, "too long"): "a.txt: too long",

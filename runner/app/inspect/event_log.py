@@ -200,7 +200,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
             return display(mode)
         case session_events.ReviewSwitched(review=review, scope=scope):
             return f"reviews of the {display(scope)}: {display(review)}"
-        case session_events.ToolCalled(name=name) | session_events.ToolReturned(name=name):
+        case session_events.ToolCalled(name=name, path=path):
+            return display(f"{name} {path}".rstrip())
+        case session_events.ToolReturned(name=name):
             return display(name)
     return ""
 

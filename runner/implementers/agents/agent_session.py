@@ -151,7 +151,7 @@ class _SessionContext:
         known = (*bench.known_secrets, *self.household.secrets)
         log = bench.log or self.household.folder / "output.log"
         effects.unlink(log)  # one of before is not this session's
-        transcript = Transcript(bench.record, make_redacting(bench.tell, known))
+        transcript = Transcript(bench.record, make_redacting(bench.tell, known), tuple(known))
         bounds = Bounds(bench.left, bench.cancelled)
         dialect = self.program.preset.dialect
         with Following(log, dialect, transcript, bounds, known) as following:

@@ -20,6 +20,7 @@ from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Usage, digest_of
 from runner.process.base import Ended
+from runner.secrets.redact import redact_head
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class Calls:
 
 _LONGEST_LINE = 200
 _LONGEST_TEXT = 1 << 20
-_ABOUT = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "command", "pattern")
+_PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+_ABOUT = (*_PATHS, "command", "pattern")
 """Arguments that tell a person what a call is about; never one that holds content."""
 _WAITING = ("wait", "sleep", "bashoutput", "taskoutput", "task_output", "write_stdin", "read_back")
 """Tools that ask whether a long command has ended: asking again is no circle."""
@@ -107,6 +109,8 @@ class Transcript:
 
     record: Callable[[Event], None]
     tell: Callable[[str], None]
+    known: tuple[str, ...] = ()
+    """Secrets that were lent to the task: no file's name is recorded with one."""
     text: str = ""
     """Its last message."""
     error: str = ""
@@ -126,13 +130,16 @@ class Transcript:
     _parts: dict[str, Usage] = field(default_factory=dict)
 
     def record_call(self, key: str, name: str, arguments: object) -> None:
-        """A tool was called; its arguments are kept as a digest alone."""
+        """A tool was called; of its arguments a digest and the file's name are kept."""
         if key in self._open:
             return
-        call = Call(display(name)[:_LONGEST_LINE], _digest(arguments), _about(arguments))
+        call = Call(
+            display(name)[:_LONGEST_LINE], _digest(arguments), _find_text(arguments, _ABOUT)
+        )
         self._open[key], self._began[key] = call, effects.monotonic()
         self.usage += Usage(tool_calls=1)
-        self.record(ToolCalled(call.name, call.arguments, self.usage))
+        path = display(redact_head(_find_text(arguments, _PATHS), _LONGEST_LINE, self.known))
+        self.record(ToolCalled(call.name, call.arguments, self.usage, path))
         self.tell(str(call))
         if not any(word in name.lower() for word in _WAITING):
             self.calls = self.calls.after(call)
@@ -188,9 +195,10 @@ def _digest(arguments: object) -> Digest:
     return digest_of(said.encode("utf-8", "replace"))
 
 
-def _about(arguments: object) -> str:
+def _find_text(arguments: object, names: tuple[str, ...]) -> str:
+    """The first line of the first of these arguments that is text."""
     told: Mapping[str, object] = arguments if isinstance(arguments, dict) else {}
-    found = next((told[name] for name in _ABOUT if isinstance(told.get(name), str)), "")
+    found = next((told[name] for name in names if isinstance(told.get(name), str)), "")
     return str(found).partition("\n")[0]
 
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.permissions import WRITE_TOOLS, format_subject, write_tool
+from runner.config.permissions import FILE_TOOLS, WRITE_TOOLS, format_subject, write_tool
 from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
 from runner.implementers.agents.transcript import LOOP, Call, Calls
@@ -73,7 +73,8 @@ class Session:
         about = self.desk.safe(tool.subject(given))
         self._hold(Call(name, arguments, about))
         recorded = digest_of(redact(text, self.desk.known_secrets).encode())  # of no secret
-        self.desk.bench.record(ToolCalled(name, recorded))
+        path = display(about)[:_LONGEST_LINE] if name in FILE_TOOLS else ""
+        self.desk.bench.record(ToolCalled(name, recorded, path=path))
         line = display(f"{name} {about}".strip())[:_LONGEST_LINE]
         self.desk.bench.tell(line)
         began, outcome = effects.monotonic(), "failed"

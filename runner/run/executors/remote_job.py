@@ -79,6 +79,8 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
             redact_head(event.subject, _LONGEST_SUBJECT, known),
             redact_head(event.rule, _LONGEST_NAME, known),
         )
+    if isinstance(event, ToolCalled):
+        event = event._replace(path=display(redact_head(event.path, _LONGEST_NAME, known)))
     if isinstance(event, ToolCalled | ToolReturned):
         return event._replace(
             name=display(redact_head(event.name, _LONGEST_NAME, known)),

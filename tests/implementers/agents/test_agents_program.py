@@ -38,7 +38,7 @@ def test_calls_of_tools_are_recorded_by_digest_and_shown_by_path(office):
     office.implement()
     called, returned = office.events
     assert (type(called), type(returned)) == (ToolCalled, ToolReturned)
-    assert called.name == "Write"
+    assert (called.name, called.path) == ("Write", "src/app.py")
     assert called.arguments == returned.arguments
     assert (returned.outcome, returned.seconds >= 0) == ("ok", True)
     assert called.arguments.startswith("sha256:")

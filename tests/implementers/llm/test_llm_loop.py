@@ -41,7 +41,7 @@ def test_each_call_is_shown_and_recorded_by_its_digest_alone(chat):
     chat.run([write("src/b.py", "secret plans")], "One line.\nAnother one.")
     assert chat.told[1:] == ["write_file src/b.py", "One line.", "Another one."]
     called, returned = chat.events
-    assert called == ToolCalled("write_file", called.arguments)
+    assert called == ToolCalled("write_file", called.arguments, path="src/b.py")
     assert returned == ToolReturned("write_file", called.arguments, returned.seconds, "ok")
     assert returned.seconds >= 0
     assert called.arguments.startswith("sha256:")

@@ -385,8 +385,9 @@ def test_a_worker_tells_of_its_own_checks_and_of_nothing_else():
     assert len(called.name) < 300
     known = "hush-hush-of-the-person"
     for at in (0, 190):  # where it is cut a secret would be told in part
-        called = remote_job._event(a_line(ToolCalled("x" * at + known, "x" * at + known)), (known,))
-        assert "hush" not in called.name + called.arguments
+        word = "x" * at + known
+        called = remote_job._event(a_line(ToolCalled(word, word, path=word)), (known,))
+        assert "hush" not in called.name + called.arguments + called.path
     for line in ("", "{}", "no line", a_line(GateStarted(gate="g", command="c"))[:-9]):
         assert remote_job._event(line, ()) is None
 
