@@ -124,10 +124,13 @@ def prove(check: Check, bench: GateContext) -> Proved:
         one.id: measurements.read_measurement(one.id, bench) for one in bench.task.test_contracts
     }
     whole = lines.together(each.values())
+    own = lines.own_lines(bench)
     rows = tuple(
-        row for id_, one in each.items() for row in lines.make_observed_rows(id_, one, content)
+        row
+        for id_, one in each.items()
+        for row in lines.make_observed_rows(id_, lines.assume_built(one, own), content)
     )
-    weight = percent.weigh(lines.own_lines(bench), whole, bench.after, bench.environment)
+    weight = percent.weigh(own, whole, bench.after, bench.environment)
     coverage, findings = _evaluate(check, bench, weight, whole.missing)
     proof = _proof(weight, coverage, findings, effects.monotonic() - start)
     if weight.files:
@@ -163,16 +166,16 @@ def _evaluate(
 def _find_unmeasured(
     check: Check, weight: Weight, missing: tuple[str, ...], severity: Severity
 ) -> Iterable[Finding]:
-    for language, path, needed in weight.unmeasured:
-        if language == "Python" and missing:
+    for one in weight.unmeasured:
+        if one.language == "Python" and missing:
             yield _make_missing(check, missing, severity)
             continue
         yield Finding(
             check=check.id,
-            message=f"coverage could not be measured: {percent.why_unmeasured(language, needed)}",
-            path=path,
+            message=f"coverage could not be measured: {one.why}",
+            path=one.path,
             severity=severity,
-            hint=needed,
+            hint=one.needed,
         )
 
 

@@ -39,6 +39,7 @@ class Yard:
         self.bench = replace(a_bench(folder, **variables), sandbox=choose_sandbox(sandbox))
         self.tree = folder / "tree"
         self.before = {}
+        self.held = {}
         self.variables = {}
 
     def write(self, path, text, *, before=None):
@@ -49,9 +50,10 @@ class Yard:
         return self
 
     def stands(self, path, text):
-        """A file that the task did not write."""
+        """A tracked file that the task did not write."""
         self.write(path, text)
         del self.before[path]
+        self.held[path] = text.encode()
         return self
 
     def set_up(self, *lines, settings=None, **fields):
@@ -65,7 +67,7 @@ class Yard:
             task=a_task(**fields),
             settings=replace(self.bench.settings, **(settings or {})),
             changes=tuple(map(self._change, self.before)),
-            before=lambda path: self.before.get(path, self._on_disk(path)),
+            before=lambda path: self.before.get(path, self.held.get(path)),
         )
         return self
 

@@ -172,7 +172,7 @@ def test_code_of_a_language_that_nothing_measured_is_told_and_types_alone_are_no
     }
 
     def told(own, measured=Measured()):  # noqa: B008 - never changed
-        return [one[:2] for one in weigh(own, measured, files.get).unmeasured]
+        return [one[:2] for one in weigh(own, measured, files.get, {}).unmeasured]
 
     every = frozenset({1, 2})
     assert told(dict.fromkeys(files, every)) == [("Go", "price.go"), ("Rust", "src/lib.rs")]

@@ -281,6 +281,100 @@ def test_a_file_that_a_program_translates_itself_is_not_at_nought(tmp_path):
     assert finding.path == "src/a.js"
 
 
+SHOP = "exports.total = (prices) => {\n  return prices.reduce((a, b) => a + b, 0);\n};\n"
+BUILD = """\
+const fs = require("fs");
+fs.mkdirSync("dist", { recursive: true });
+fs.writeFileSync("dist/index.js", `"use strict";\\n${fs.readFileSync("src/shop.js")}`);
+"""
+USES_DIST = 'if (require("./dist").total([1, 2]) !== 3) throw new Error();\n'
+HOOK = """\
+export async function load(url, context, next) {
+  const found = await next(url, context);
+  if (!url.endsWith("/src/shop.mjs")) return found;
+  return { ...found, source: `const made = 1;\\n${found.source}` };
+}
+"""
+REGISTER = 'import { register } from "node:module";\nregister("./hook.mjs", import.meta.url);\n'
+
+
+def a_shop(folder):
+    yard = Yard(folder).write("src/shop.js", SHOP).stands("test.cjs", USES_DIST)
+    return yard.stands("build.js", BUILD)
+
+
+@node
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["node build.js && node test.cjs"],
+        ["node build.js", "node test.cjs"],
+        ["node build.js && node test.cjs && rm -r dist"],
+    ],
+    ids=["one command", "two contracts", "the build is removed"],
+)
+def test_a_script_that_ran_in_a_build_without_a_map_cannot_be_measured(tmp_path, lines):
+    found = a_shop(tmp_path).proved(*lines)
+    (finding,) = found.findings
+    assert finding.message == (
+        "coverage could not be measured: JavaScript ran in a build (dist/index.js), and no "
+        "source map leads back to it"
+    )
+    assert (finding.path, finding.refuses, found.coverage) == ("src/shop.js", False, None)
+    assert ("src/shop.js", "") in shown(found)
+
+
+@node
+def test_a_build_that_is_tracked_and_made_again_cannot_be_measured(tmp_path):
+    yard = a_shop(tmp_path).stands("dist/index.js", "exports.total = () => 0;\n")
+    assert yard.proved("node build.js && node test.cjs").coverage is None
+
+
+@node
+def test_where_lines_must_be_measured_a_build_without_a_map_is_refused(tmp_path):
+    found = a_shop(tmp_path).proved(
+        "node build.js && node test.cjs", settings={"coverage_missing": "fail"}
+    )
+    (finding,) = found.findings
+    assert finding.refuses
+    assert "could not be measured" in finding.message
+
+
+@node
+@pytest.mark.parametrize("is_tracked", [True, False], ids=["tracked", "copied there"])
+def test_a_build_from_before_the_change_does_not_hold_it(tmp_path, is_tracked):
+    yard = Yard(tmp_path).stands("test.cjs", USES_DIST).stands("dist/index.js", SHOP)
+    if not is_tracked:
+        del yard.held["dist/index.js"]
+        os.utime(yard.tree / "dist/index.js", (1, 1))
+    found = yard.write("src/shop.js", SHOP).proved("node test.cjs")
+    assert found.coverage == (0.0, 2, 70, 0.0)
+    assert all(one.refuses for one in found.findings)
+
+
+@node
+def test_a_build_is_no_excuse_for_a_file_that_the_tests_load(tmp_path):
+    more = "exports.b = () => {\n  return 1;\n};\nexports.c = () => {\n  return 1;\n};\n"
+    yard = a_shop(tmp_path).write("src/shop.js", SHOP + more)
+    found = yard.proved("node build.js && node test.cjs && node src/shop.js")
+    assert found.coverage.percent < found.coverage.threshold
+    assert all(one.refuses for one in found.findings)
+
+
+@node
+def test_a_script_that_a_hook_translates_as_it_is_loaded_cannot_be_measured(tmp_path):
+    yard = Yard(tmp_path).write("src/shop.mjs", SHOP.replace("exports.", "export const "))
+    yard.stands("hook.mjs", HOOK).stands("register.mjs", REGISTER)
+    yard.stands("test.mjs", 'import { total } from "./src/shop.mjs";\ntotal([1]);\n')
+    found = yard.proved("node --import ./register.mjs test.mjs")
+    (finding,) = found.findings
+    assert not finding.refuses
+    assert finding.message == (
+        "coverage could not be measured: JavaScript ran translated, and no source map leads "
+        "back to it"
+    )
+
+
 def test_a_report_that_the_projects_own_tool_left_is_read(tmp_path):
     yard = Yard(tmp_path).write("app.js", "a();\nb();\n")
     lcov = "SF:app.js\\nDA:1,1\\nDA:2,0\\nend_of_record\\n"
@@ -358,7 +452,8 @@ def test_rust_that_nothing_measured_names_what_is_lacking(tmp_path, tool, hint):
         (tmp_path / tool).touch(mode=0o755)
     code = b"fn a() -> u8 {\n    1\n}\n"
     weight = weigh({"a.rs": frozenset({1, 2})}, Measured(), lambda _: code, {"PATH": str(tmp_path)})
-    assert weight.unmeasured == (("Rust", "a.rs", hint),)
+    ((language, path, _, needed),) = weight.unmeasured
+    assert (language, path, needed) == ("Rust", "a.rs", hint)
 
 
 def test_a_check_that_is_no_own_test_contract_stays_as_it_is(tmp_path):
@@ -383,7 +478,7 @@ def test_typescript_that_ran_compiled_without_a_map_is_not_measured():
     ran = Measured({}, {"dist/a.js": Lines(frozenset({1}), frozenset({1}))}, (), ())
     weight = weigh({"src/a.ts": frozenset({1})}, ran, lambda _: b"export const a = f();", {})
     assert not weight.files
-    ((language, path, hint),) = weight.unmeasured
+    ((language, path, _, hint),) = weight.unmeasured
     assert (language, path) == ("TypeScript", "src/a.ts")
     assert "sourceMap: true" in hint
     other = weigh({"src/b.ts": frozenset({1})}, ran, lambda _: b"export const a = f();", {})

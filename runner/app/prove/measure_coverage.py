@@ -11,7 +11,7 @@ from runner.app.prove.task_shell import find_subject, open_tree
 from runner.gates import contract_tests, shim
 from runner.gates.coverage.lines import commits_of, lines_of_landing, own_lines, together
 from runner.gates.coverage.measurements import read_measurement
-from runner.gates.coverage.percent import weigh, why_unmeasured
+from runner.gates.coverage.percent import weigh
 from runner.gates.coverage_gate import threshold_of
 from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
@@ -134,10 +134,7 @@ def _judge(project: Project, task: Task, found: _Measurement, asked: float) -> T
 
 def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> TaskCoverage:
     weight = found.weight
-    trouble = tuple(
-        f"{path}: {why_unmeasured(language, needed)}; {needed}"
-        for language, path, needed in weight.unmeasured
-    )
+    trouble = tuple(f"{one.path}: {one.why}; {one.needed}" for one in weight.unmeasured)
     trouble = (*found.missing, *trouble)
     fails = bool(trouble) and project.settings.coverage_missing == "fail"
     left = tuple(f"{one.path} {one.shown}" for one in weight.files if one.left_out)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, with_moves
 from runner.impact.python_blocks import ranges_of
+from runner.languages.registry import is_written_in
 from runner.lazy_dataclass import dataclass
 from runner.model import Observed, digest_of
 from runner.repo.git import text
@@ -47,6 +48,8 @@ class Measured:
     """Files that ran as something else, which nothing leads back to."""
     code: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Lines with byte code, of files that ran in another Python than ours."""
+    builds: frozenset[str] = frozenset()
+    """Scripts that ran, that commands made, and from which no source map leads back."""
 
     def ran(self, path: str) -> frozenset[int]:
         """All lines of a file that any test ran."""
@@ -59,6 +62,7 @@ def together(measured: Iterable[Measured]) -> Measured:
     tools: dict[str, str] = {}
     missing: dict[str, None] = {}
     translated: set[str] = set()
+    builds: set[str] = set()
     code: dict[str, frozenset[int]] = {}
     for one in measured:
         code.update(one.code)
@@ -69,8 +73,18 @@ def together(measured: Iterable[Measured]) -> Measured:
         tools.update(one.tools)
         missing.update(dict.fromkeys(one.missing))
         translated |= one.translated
+        builds |= one.builds
     said = tuple(sorted(tools.items())), tuple(missing)
-    return Measured(whole.runs, whole.told, *said, frozenset(translated), code)
+    return Measured(whole.runs, whole.told, *said, frozenset(translated), code, frozenset(builds))
+
+
+def assume_built(measured: Measured, own: Iterable[str]) -> Measured:
+    """Where a build ran, take own scripts that were not loaded as translated into it."""
+    if not measured.builds:
+        return measured
+    scripts = (path for path in own if is_written_in(path, "javascript"))
+    unloaded = {path for path in scripts if not measured.ran(path)}
+    return replace(measured, translated=measured.translated | unloaded)
 
 
 def merge(into: dict[str, Lines], more: dict[str, Lines]) -> None:

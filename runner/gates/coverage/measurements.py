@@ -36,6 +36,7 @@ from runner.gates.coverage.instrument import (
 from runner.gates.coverage.lines import Lines, Measured, Runs, merge
 from runner.gates.test_paths import holds_tests
 from runner.languages.go.names import module_of
+from runner.languages.registry import is_written_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,13 +60,13 @@ def read_measurement(contract: str, bench: GateContext) -> Measured:
     folder = data_folder(bench.place, contract)
     ran, code = read_runs(folder, visible_root(bench))
     runs = _own_files(ran, bench)
-    told, translated = _read_tool_lines(bench, folder)
+    told, translated, builds = _read_tool_lines(bench, folder)
     for path, lines in told.items():
         if lines.ran:
             runs.setdefault(path, {}).setdefault("", set()).update(lines.ran)
     about = read_about(folder)
     missing = tuple(dict.fromkeys(_find_missing(about)))
-    return Measured(runs, told, _tools(about), missing, translated, code)
+    return Measured(runs, told, _tools(about), missing, translated, code, builds)
 
 
 def _inside(root: str, path: str) -> str | None:
@@ -86,8 +87,10 @@ def _own_files(runs: Runs, bench: GateContext) -> Runs:
     return {path: tests for path, tests in runs.items() if not path.startswith(shares)}
 
 
-def _read_tool_lines(bench: GateContext, folder: Path) -> tuple[dict[str, Lines], frozenset[str]]:
-    """Files of which a tool says itself what is executable, and those that it cannot tell."""
+def _read_tool_lines(
+    bench: GateContext, folder: Path
+) -> tuple[dict[str, Lines], frozenset[str], frozenset[str]]:
+    """Files of which a tool says itself what is executable, those that it cannot tell, builds."""
     inside = partial(_inside, visible_root(bench))
     found: dict[str, Lines] = {}
     for path in _reports(bench, folder):
@@ -99,11 +102,41 @@ def _read_tool_lines(bench: GateContext, folder: Path) -> tuple[dict[str, Lines]
     is_kept = partial(_is_kept, bench)
     folded = v8.fold(folder / instrument.V8, inside, partial(source, bench), is_kept)
     if not found and _ran_unseen(folder, {*folded.lines, *folded.translated}):
-        return {}, frozenset()
+        return {}, frozenset(), frozenset()
     # Where a tool tells of a file itself it counted the source; V8 counted what was made of it.
     merge(found, {path: lines for path, lines in folded.lines.items() if path not in found})
     own = {path: lines for path, lines in found.items() if not _is_installed(path)}
-    return own, frozenset(folded.translated) - own.keys()
+    translated = frozenset(folded.translated) - own.keys()
+    loaded = {path for path, lines in own.items() if lines.ran} | translated
+    return own, translated, _find_builds(bench, loaded | folded.gone)
+
+
+def _find_builds(bench: GateContext, loaded: Iterable[str]) -> frozenset[str]:
+    """Loaded scripts that git does not track, or that a command rewrote.
+
+    One that is older than the task's changes cannot hold them, such as an ignored file that is
+    copied into the tree.
+    """
+    changed = (_time_of(bench, one.path) for one in bench.changes)
+    since = min((time for time in changed if time is not None), default=0)
+
+    def is_build(path: str) -> bool:
+        if not is_written_in(path, "javascript") or _is_installed(path):
+            return False
+        time = _time_of(bench, path)
+        if time is None:
+            return bench.after(path) is None
+        return time > since and bench.after(path) != source(bench, path)
+
+    return frozenset(filter(is_build, loaded))
+
+
+def _time_of(bench: GateContext, path: str) -> int | None:
+    """When a file of the tree was written, in nanoseconds; None where it is gone."""
+    try:
+        return (project_tree(bench) / path).lstat().st_mtime_ns
+    except (OSError, ValueError):
+        return None
 
 
 def _ran_unseen(folder: Path, seen: set[str]) -> bool:

@@ -12,9 +12,9 @@ import re
 import tokenize
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.coverage.lines import Lines
+from runner.gates.coverage.lines import Lines, assume_built
 from runner.gates.coverage.v8 import code_lines
 from runner.impact.python_blocks import ranges_of
 from runner.languages.javascript import TYPED
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 600
-_NO_MAP = "what a compiler made of it ran: set sourceMap: true in tsconfig.json, or in its settings"
+_NO_MAP = "let the build write source maps (tsconfig.json: sourceMap: true), or load the sources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,21 @@ class Weighed:
         return text if len(text) <= _LONGEST else text[:_LONGEST].rpartition(",")[0] + " …"
 
 
+class Unmeasured(NamedTuple):
+    """A language, the first file of it that was not measured, why, and what would help."""
+
+    language: str
+    path: str
+    why: str
+    needed: str
+
+
 @dataclass(frozen=True, slots=True)
 class Weight:
     """All files of a task, and what could not be measured."""
 
     files: tuple[Weighed, ...]
-    unmeasured: tuple[tuple[str, str, str], ...] = ()
-    """Language, a file of it, and what would help."""
+    unmeasured: tuple[Unmeasured, ...] = ()
 
     @property
     def lines(self) -> int:
@@ -96,30 +104,30 @@ def weigh(
     content: Callable[[str], bytes | None],
     environment: Mapping[str, str],
 ) -> Weight:
-    """Hold own lines against what ran. A language of which nothing was measured is told.
+    """Return which own lines ran, and the languages of which nothing could be measured.
 
     `environment` is the commands' own: its PATH tells whether a language's tool is installed.
     """
+    measured = assume_built(measured, own)
     seen = {language_of(path) for path in (*measured.told, *measured.runs)}
     # Then a file of which it has no line did not run: nobody failed to measure it.
     if any(name in ("coverage", "tracer") for name, _ in measured.tools):
         seen.add("Python")
     files: list[Weighed] = []
-    unmeasured: dict[str, tuple[str, str, str]] = {}
+    unmeasured: dict[str, Unmeasured] = {}
     for path, lines in sorted(own.items()):
         language, text = language_of(path), content(path) or b""
         if _ran_compiled(path, measured):
             named = "TypeScript" if PurePosixPath(path).suffix in TYPED else language
-            unmeasured.setdefault(named, (named, path, _NO_MAP))
+            unmeasured.setdefault(named, _make_translated(named, path, measured))
             continue
         unseen = language and language not in seen
         if unseen and is_written_in(path, "python") and holds_statement(text, lines):
-            unmeasured.setdefault(language, (language, path, _needed(path, environment)))
+            unmeasured.setdefault(language, _make_unseen(language, path, environment))
             continue
         one = _weigh_file(path, lines, measured, text)
         if one is None or (unseen and (one.own.executable or _has_code(path, lines, text))):
-            needed = _needed(path, environment)
-            unmeasured.setdefault(language, (language, path, needed))
+            unmeasured.setdefault(language, _make_unseen(language, path, environment))
         elif one.own.executable:
             files.append(one)
     return Weight(tuple(files), tuple(unmeasured.values()))
@@ -137,11 +145,15 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
     return any(PurePosixPath(one).name == made for one in measured.told)
 
 
-def why_unmeasured(language: str, needed: str) -> str:
-    """What is said of a language that was not measured."""
-    if needed == _NO_MAP:
-        return f"{language} ran translated, and no source map leads back to it"
-    return f"no {language} of the test contracts was seen"
+def _make_translated(language: str, path: str, measured: Measured) -> Unmeasured:
+    ran = f"in a build ({min(measured.builds)})" if measured.builds else "translated"
+    why = f"{language} ran {ran}, and no source map leads back to it"
+    return Unmeasured(language, path, why, _NO_MAP)
+
+
+def _make_unseen(language: str, path: str, environment: Mapping[str, str]) -> Unmeasured:
+    why = f"no {language} of the test contracts was seen"
+    return Unmeasured(language, path, why, _needed(path, environment))
 
 
 def language_of(path: str) -> str:

@@ -43,6 +43,8 @@ class Folded:
     lines: dict[str, Lines] = field(default_factory=dict)
     translated: set[str] = field(default_factory=set)
     """Files that ran as something else, which no source map leads back to."""
+    gone: set[str] = field(default_factory=set)
+    """Scripts that ran, and that are no longer there."""
 
 
 def fold(
@@ -69,7 +71,10 @@ def fold(
                 continue
             content = source(path)
             sources = {inside(_path(one)) for one in known.sources} - {None} if known else set()
-            if content is None or path in sources or (sources and not is_kept(path)):
+            if path in sources or (sources and not is_kept(path)):
+                continue
+            if content is None:
+                whole.gone.add(path)
                 continue
             text = content.decode("utf-8", "replace")
             if path.endswith(PLAIN + STRIPPED) and _is_whole(url, text, ranges):
