@@ -15,7 +15,14 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import digest_of
-from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git, find_project, read_head
+from runner.repo.head import (
+    OWNERSHIP_MAP,
+    PLANS,
+    describe_ongoing,
+    find_git,
+    find_project,
+    read_head,
+)
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
     from runner.process import base, environments, platform, tools
-    from runner.repo import read, repo_state
+    from runner.repo import read
     from runner.repo.head import Folders, Head
     from runner.run import older_text
     from runner.secrets import redact
@@ -51,7 +58,6 @@ else:
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
-    repo_state = lazy_module("runner.repo.repo_state")
     redact = lazy_module("runner.secrets.redact")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
@@ -209,7 +215,7 @@ class Project:
 
     def _require_merged(self, data: bytes) -> None:
         """Raise RunnerError for a plan in which a merge left conflicts to be resolved."""
-        ongoing = repo_state.describe_ongoing(read_head(self.root).git_dir)
+        ongoing = describe_ongoing(read_head(self.root).git_dir)
         if not ongoing and b"<<<<<<< " not in data:
             return
         with read.Repository.open(self.root) as repository:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from runner import __version__, effects
 from runner.config.layers import Layer, Origin
-from runner.config.permissions import ALIASES
 from runner.config.shell_rules import Permission, Permit
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -29,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from runner.config import permissions
     from runner.secrets import load_rules
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
+    permissions = lazy_module("runner.config.permissions")
 
 
 def count_cores() -> int:
@@ -127,7 +128,7 @@ def _to_field_type(name: str, value: Any) -> Any:
         return tuple(
             Permission(tool, rule.get("pattern", "**"), Permit(rule["action"]))
             for rule in value
-            for tool in ALIASES.get(rule["tool"], (rule["tool"],))
+            for tool in permissions.ALIASES.get(rule["tool"], (rule["tool"],))
         )
     if name in ("secret_formats", "secret_formats_floor"):
         return tuple(

@@ -29,6 +29,14 @@ _LOOKED = 200
 _TOLD = 3
 _CHUNK = 1 << 16
 _OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ONGOING = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +236,11 @@ def _loose(folders: Folders, ref: str) -> str:
     if ".." in ref.split("/"):
         return ""
     return _read(f"{folders.git if own else folders.common}/{ref}")
+
+
+def describe_ongoing(git_dir: Path) -> str:
+    """What a person has begun and not ended in this work tree; else empty."""
+    return next((word for name, word in _ONGOING if (git_dir / name).exists()), "")
 
 
 def _find_packed(folders: Folders, ref: str) -> str:

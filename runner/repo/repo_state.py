@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.git import text
+from runner.repo.head import describe_ongoing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
     from runner.repo.trees import Prefix, TreeChange
 
 
-_ONGOING = (
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("MERGE_HEAD", "merge"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("REVERT_HEAD", "revert"),
-    ("BISECT_LOG", "bisect"),
-)
 _GITLINK = regex(rb"(?:\A|\0)160000 [0-9a-f]+ \d\t([^\0]*)")
 _ATTRIBUTES = regex(rb"\t((?:[^\0]*/)?\.gitattributes)\0")
 
@@ -85,11 +78,6 @@ def read_state(git: Git, head: Head, configuration: Configuration, prefix: Prefi
         shallow=(head.common_dir / "shallow").exists(),
         ongoing=describe_ongoing(head.git_dir),
     )
-
-
-def describe_ongoing(git_dir: Path) -> str:
-    """What a person has begun and not ended in this work tree; else empty."""
-    return next((word for name, word in _ONGOING if (git_dir / name).exists()), "")
 
 
 def _status(git: Git, prefix: Prefix) -> tuple[tuple[DirtyFile, ...], tuple[str, ...]]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from runner.model import Change, Outcome, ReviewMode, Task, TaskPlan
     from runner.process.base import Place, Sandbox
+    from runner.repo.included_files import IncludedFiles
     from runner.repo.scratch import Scratch
     from runner.repo.submodules import Submodules
     from runner.run.review import Ruling
@@ -236,6 +237,8 @@ class WorkerContext:
     sast: SastPool | None = None
     submodules: Submodules | None = None
     """What is checked out of the person's submodules; None where no person's tree is."""
+    included: IncludedFiles | None = None
+    """Ignored files of the repository that every tree gets."""
     leases: Lender | None = None
     """Secrets that commands of the person's own say; None where their values come along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents

@@ -146,6 +146,7 @@ class WorkerSetup:
             memory=self._memory,
             sast=self.sast,
             submodules=submodules,
+            included=self.included,
             leases=self._leases,
             former=self._former,
             number=number,

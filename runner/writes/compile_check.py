@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.languages import syntax_tree
 from runner.languages.registry import code_row, is_written_in, row_of
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.writes import parsers
@@ -21,8 +21,11 @@ from runner.writes.parsers import Mistake, is_costly
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from runner.languages import syntax_tree
     from runner.model import Change
     from runner.process.base import Ran, RunCommand
+else:
+    syntax_tree = lazy_module("runner.languages.syntax_tree")
 
 
 CHECK = "compile"

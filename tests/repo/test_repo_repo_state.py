@@ -85,13 +85,13 @@ def test_ongoing_work_is_named(tmp_path):
     for name, word in names.items():
         (tmp_path / ".git" / name).write_text("")
         with Repository.open(tmp_path) as repo:
-            from runner.repo.repo_state import describe_ongoing
+            from runner.repo.head import describe_ongoing
 
             assert describe_ongoing(repo.folders.git) == word
         (tmp_path / ".git" / name).unlink()
 
 
-def test_submodules_are_named(tmp_path):
+def test_submodules_that_are_not_checked_out_are_named(tmp_path):
     inner = a_repository(tmp_path / "inner", {"x": "1"})
     real = a_repository(tmp_path / "real", {"a": "1"})
     git(
@@ -109,8 +109,12 @@ def test_submodules_are_named(tmp_path):
 
     state = state_of(real)
 
-    assert state.submodules == ("lib/inner",)
+    assert state.submodules == ()
     assert state.dirty == ()
+
+    git(real, "submodule", "--quiet", "deinit", "--force", "lib/inner")
+
+    assert state_of(real).submodules == ("lib/inner",)
 
 
 @pytest.mark.parametrize(

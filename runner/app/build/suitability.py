@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_parts import sandbox_of
@@ -22,9 +22,10 @@ from runner.implementers.agents.acp import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
-from runner.model import BlockKind, Network
+from runner.model import BlockKind, Network, Status
 from runner.process.sandbox import explain_opening, landlock_gaps
 from runner.repo.git import text
+from runner.repo.head import PLANS
 from runner.repo.windows_drives import require_no_windows_drive
 from runner.report.decisions_file import BUILD, find_run_files
 from runner.run.worktree_include import FILE_NAME, match_in
@@ -39,12 +40,14 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.journal.state import RunState
     from runner.model import GateSpec, Task
+    from runner.plan import edit
     from runner.plan.document import Plan
     from runner.project import Project
     from runner.repo.read import Repository
     from runner.repo.repo_state import RepoState
     from runner.run.review import Asker
 else:
+    edit = lazy_module("runner.plan.edit")
     requirements = lazy_module("runner.app.inspect.requirements")
 
 
@@ -68,7 +71,11 @@ def require_suitable(
         )
     changed = [file.path for file in facts.dirty if file.path not in own]
     committed = find_run_files(changed)
-    dirty = [path for path in changed if path not in committed]
+    dirty = [
+        path
+        for path in changed
+        if path not in committed and not _has_new_statuses_alone(repository, path)
+    ]
     if dirty and not allow_dirty:
         raise RunnerError(
             "there are uncommitted changes",
@@ -77,6 +84,24 @@ def require_suitable(
         )
     notices = _notices(facts, repository, own, dirty)
     return (*notices, *([_warn_of_run_files(repository, committed)] if committed else []))
+
+
+def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
+    """Whether a file is another plan of this repository, with statuses that no commit holds yet.
+
+    A run of that plan that built nothing leaves them uncommitted.
+    """
+    if PurePath(path).name != PLANS[0]:
+        return False
+    try:
+        committed = repository.blob("HEAD", path)
+        now = (repository.root / path).read_bytes()
+        if committed is None:
+            return False
+        pending = dict.fromkeys(edit.find_spans(committed), (Status.PENDING, ""))
+        return edit.set_statuses(committed, pending) == edit.set_statuses(now, pending)
+    except (OSError, RunnerError):
+        return False
 
 
 def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:

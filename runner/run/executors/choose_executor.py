@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.process.base import Place
     from runner.repo.read import Repository
     from runner.repo.scratch import Scratch
+    from runner.repo.submodules import Submodules
     from runner.run import workers
     from runner.run.executors import (
         addresses,
@@ -50,7 +51,7 @@ else:
     addresses = lazy_module("runner.run.executors.addresses")
 
 
-_OWN = frozenset({"scratch", "place", "base_environment", "release", "number"})
+_OWN = frozenset({"scratch", "place", "base_environment", "submodules", "release", "number"})
 """What each slot has of its own; the rest of a site is the same in all slots."""
 
 
@@ -99,6 +100,11 @@ class LazySlot(WorkerContext):
     def place(self) -> Place:
         """Where commands run that run here."""
         return self._real().place
+
+    @property
+    def submodules(self) -> Submodules | None:
+        """The content of submodules, in this slot's folder."""
+        return self._real().submodules
 
     @property
     def base_environment(self) -> Mapping[str, str]:

@@ -211,7 +211,7 @@ class Remote:
 
     def _keep_included(self, site: WorkerContext) -> str:
         """Why the ignored files that belong into its tree cannot be sent; empty where they can."""
-        files = site.scratch.included
+        files = site.included
         if files is None:
             return ""
         if not site.settings.worktree_include_remote:

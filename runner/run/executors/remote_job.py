@@ -352,7 +352,7 @@ class RemoteJob:
     @property
     def _included(self) -> tuple[SentFile, ...]:
         """Ignored files that go along; none unless the person's settings send them."""
-        found = self.site.scratch.included
+        found = self.site.included
         if found is None or not self.site.settings.worktree_include_remote:
             return ()
         return tuple(SentFile(one.path, one.mode, found.content(one)) for one in found.files)

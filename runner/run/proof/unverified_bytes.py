@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.journal.records import commits_made
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob
 from runner.repo.files_digest import is_about, says_files
@@ -25,7 +26,6 @@ from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.projects import is_unnamed, make_own_test
 from runner.repo.trailers import RESTORES, UNDOES, parse_messages
 from runner.run.landing.own_work import entries_of
-from runner.run.proof.squashed import find_own_changes
 from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from runner.model.planned_task import PlannedTask
     from runner.repo.read import Repository
     from runner.repo.trees import TreeChange
+    from runner.run.proof import squashed
+else:
+    squashed = lazy_module("runner.run.proof.squashed")
 
 JOURNAL = "artifacts/build/journal.jsonl"
 _GONE = ""
@@ -188,7 +191,7 @@ def find_landed_changes(
     if task is None:
         return ()
     own = [one for one in entries if not _is_own_document(one.path)]
-    return find_own_changes(repository.prefix, own, trailers, partial(_may_write, task))
+    return squashed.find_own_changes(repository.prefix, own, trailers, partial(_may_write, task))
 
 
 def _may_write(task: PlannedTask, path: str) -> bool:
@@ -260,7 +263,8 @@ def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> froze
         for one in parse_messages(repository.message(commit)):
             said = one.trailers
             if one.squashed:
-                is_true = bool(find_own_changes(repository.prefix, own, said, _is_own_document))
+                prefix = repository.prefix
+                is_true = bool(squashed.find_own_changes(prefix, own, said, _is_own_document))
             else:
                 is_true = is_about(repository.prefix, own, said)
             if is_true or (not says_files(said) and made(commit)):

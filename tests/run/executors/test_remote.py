@@ -113,7 +113,7 @@ def test_who_calls_models_at_a_rate_stays_where_it_is_kept(calls, is_agent, stay
     given = SimpleNamespace(
         implementer=who, is_check=False, mode=Mode.EXECUTE, review=ReviewMode.OFF, secrets=()
     )
-    place = SimpleNamespace(settings=Settings(model_calls=calls))
+    place = SimpleNamespace(settings=Settings(model_calls=calls), included=None)
     assert bool(Remote(None)._stays(given, place)) is stays
 
 
