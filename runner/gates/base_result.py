@@ -113,7 +113,7 @@ def _unable(trial: CheckResult) -> str:
     """How a check could not run, by its exit and the reports of its test programs alone."""
     if trial.passed:
         return ""
-    if trial.ran.exit in _UNSTARTED:
+    if trial.ran.exit in _UNSTARTED or _MADE_NOTHING.search(trial.ran.tail):
         return PROGRAM
     return TESTS if trial.told.ran_none else ""
 
@@ -169,6 +169,8 @@ _NOT_THERE = regex(
     re.IGNORECASE,
 )
 """What a gate says whose subject does not exist yet: that is no failure to compare with."""
+# How GNU make reports the exit code of a rule's command, its own being 2 (job.c, child_error).
+_MADE_NOTHING = regex(r"(?m)^g?make(?:\[\d+\])?: \*\*\* \[.*\] Error 12[67]$")
 # Found and not executable, and not found (POSIX 2018, XCU 2.8.2).
 _UNSTARTED = frozenset({126, 127})
 _FAILURES_SHOWN = 20

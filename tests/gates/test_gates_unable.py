@@ -95,11 +95,13 @@ def test_a_suite_that_could_run_before_refuses(tmp_path):
         assert any(one.refuses and not one.asks for one in said.findings)
 
 
-def test_a_program_that_is_missing_holds_nothing_up(tmp_path):
-    said = proved(tmp_path, "no-such-program --all", PYTHON, "pkg/price.py")
+@pytest.mark.parametrize(("command", "code"), [("no-such-program --all", 127), ("make lint", 2)])
+def test_a_program_that_is_missing_holds_nothing_up(tmp_path, command, code):
+    files = {**PYTHON, "Makefile": "lint:\n\tno-such-program --all\n"}
+    said = proved(tmp_path, command, files, "pkg/price.py")
     (finding,) = said.findings
     assert finding.severity is Severity.WARNING
-    assert "its program is missing (exit code 127)" in finding.message
+    assert f"its program is missing (exit code {code})" in finding.message
     assert said.proof.verdict is Verdict.SKIPPED
 
 
