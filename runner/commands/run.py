@@ -63,7 +63,9 @@ def run_words(words: Sequence[str], environ: Mapping[str, str]) -> ExitCode:
     """Build as if `runner run` had been called with these words."""
     parser = argparse.ArgumentParser()
     arguments(parser)
-    return execute(parser.parse_args(words), environ)
+    given = parser.parse_args(words)
+    given.typed = ["run", *words]
+    return execute(given, environ)
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
