@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from runner.config.paths import expand_home
@@ -138,7 +139,7 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
         return ""
     with Repository.open(root) as repository:
         for path in there:
-            whole = repository.prefix.whole(path)
+            whole = os.path.relpath(root / path, repository.folders.top)
             why = "" if whole.startswith("../") else absent_files.explain_path(repository, whole)
             matches = match_included(repository, settings) if why else None
             if why and not (matches and whole in matches.paths):

@@ -59,3 +59,13 @@ def test_it_is_refused_with_the_way_out_and_runs_once_that_was_followed(
     ended = project.run()
     assert ended.code == 0, ended.said
     assert project.read("a.txt") == "made\n"
+
+
+def test_a_script_outside_of_the_repository_is_accepted(project, tmp_path):
+    script = tmp_path / "elsewhere" / "agent.py"
+    script.parent.mkdir()
+    script.write_text(SCRIPT)
+    project.plan(
+        a_task("TASK-001", outputs=["a.txt"], command=f"python3 {script}", fields=[NO_PROOF])
+    )
+    assert project.run("--no-sandbox").code == 0
