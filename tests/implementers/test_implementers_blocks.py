@@ -92,7 +92,7 @@ def test_a_full_disk_is_no_fault_of_the_plans_and_ends_the_run(shop, request):
     with pytest.raises(RunnerError, match="the disk is full") as told:
         implement(shop, file("deep/er/two.txt", "two\n"))
     assert (told.value.code, told.value.hint) == (
-        ExitCode.CONFLICT,
+        ExitCode.USAGE,
         "free some space and run again",
     )
 

@@ -1,0 +1,57 @@
+"""A test suite that cannot load here proves nothing: work that nobody wrote in the plan waits."""
+
+import sys
+
+from workplace import NO_PROOF, a_task
+
+FILES = {
+    ".gitignore": "pkg/_version.py\n__pycache__/\n.pytest_cache/\n",
+    "pkg/__init__.py": "from pkg._version import v\n",
+    "pkg/price.py": "def price(n):\n    return 3 * n\n",
+    "test_price.py": "from pkg.price import price\n\ndef test_price(): assert price(2) == 6\n",
+    "runner.toml": f'[gates]\ntests = "{sys.executable} -m pytest -q -p no:cacheprovider"\n',
+}
+
+
+def test_two_tasks_of_commands_wait_with_one_question_and_land_after_one_answer(workplace):
+    workplace.write(FILES)
+    workplace.plan(
+        a_task(
+            "TASK-001", blocks={"notes.txt": "by a person\n"}, tests=["grep -q person notes.txt"]
+        ),
+        a_task("TASK-002", outputs=["a.txt"], command="echo a > a.txt", fields=[NO_PROOF]),
+        a_task("TASK-003", outputs=["b.txt"], command="echo b > b.txt", fields=[NO_PROOF]),
+    )
+    workplace.write({"pkg/_version.py": "v = 1\n"})
+
+    ended = workplace.run("--no-sandbox", "-j", "1")
+
+    assert ended.code == 3, ended.said
+    assert workplace.statuses["TASK-001"] == "DONE"
+    assert [workplace.statuses[f"TASK-00{n}"] for n in (2, 3)] == ["BLOCKED", "BLOCKED"]
+    tries = workplace.happened("attempt.started")
+    assert {event["attempt"] for event in tries} == {1}
+    assert "could not run here" in workplace.runner("show", "TASK-001").said
+
+    assert workplace.runner("approve", "TASK-002").code == 0
+    again = workplace.run("--no-sandbox", "-j", "1")
+
+    assert again.code == 0, again.said
+    assert set(workplace.statuses.values()) == {"DONE"}
+
+
+def test_a_suite_that_could_load_before_and_cannot_after_the_change_refuses(workplace):
+    workplace.write({**FILES, ".gitignore": "__pycache__/\n", "pkg/_version.py": "v = 1\n"})
+    workplace.plan(
+        a_task(
+            "TASK-001",
+            outputs=["pkg/_version.py"],
+            command="echo > pkg/_version.py",
+            fields=[NO_PROOF],
+        )
+    )
+
+    ended = workplace.run("--no-sandbox")
+
+    assert ended.code == 1, ended.said
+    assert workplace.read("pkg/_version.py") == "v = 1\n"
