@@ -158,7 +158,7 @@ class GateContext:
     """The bytes of a path at the base; None where it was not there."""
     former: Mapping[str, bytes | None] = field(default_factory=dict)
     """Of what the task landed earlier and still stands at the base: by path what stands around
-    its own lines; None for a file that it made."""
+    its own lines; None for a file that it made and that has no lines of others."""
     tree: str = ""
     """Git tree of the proposal."""
     base: str = ""

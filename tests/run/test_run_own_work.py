@@ -40,15 +40,45 @@ def left(root, made):
         return own_work(repository, {made: [made, ""]}, git(root, "rev-parse", "HEAD"))
 
 
-def test_a_file_the_task_made_is_its_own_whole_as_it_is_now(root):
+def test_a_file_that_a_task_made_is_its_own_whole_as_long_as_it_is_unchanged(root):
     made = commit(root, {"a.py": "one\n", "ü b.py": "two\n"})
-    commit(root, {"a.py": "one\nmore\n"})
+    commit(root, {"c.py": "of others\n"})
     own = left(root, made)[made]
     assert [(one.path, one.action, one.content) for one in own.changes] == [
-        ("a.py", Action.CREATE, b"one\nmore\n"),
+        ("a.py", Action.CREATE, b"one\n"),
         ("ü b.py", Action.CREATE, b"two\n"),
     ]
     assert own.others == {"a.py": None, "ü b.py": None}
+
+
+@pytest.mark.parametrize(
+    ("now", "others"),
+    [
+        ("one\ntwo\nlater\n", b"later\n"),
+        ("first\none\nbetween\ntwo\n", b"first\nbetween\n"),
+        ("one\nchanged\n", b"changed\n"),
+        ("two\n", None),
+        ("written again\n", b"written again\n"),
+    ],
+    ids=["appended", "inserted", "changed", "cut", "replaced"],
+)
+def test_lines_that_others_put_into_a_file_that_a_task_made_are_not_its_own(root, now, others):
+    made = commit(root, {"a.py": "one\ntwo\n"})
+    commit(root, {"a.py": now})
+    own = left(root, made)[made]
+    assert [one.content for one in own.changes] == [now.encode()]
+    assert own.others == {"a.py": others}
+
+
+def test_a_file_that_others_removed_and_a_task_made_again_has_the_lines_of_both_landings(root):
+    first = commit(root, {"a.py": "one\n"})
+    commit(root, {"a.py": None})
+    commit(root, {"a.py": "of others\n"})
+    last = commit(root, {"a.py": "of others\ntwo\n"})
+    commit(root, {"a.py": "one\nof others\ntwo\n"})
+    with Repository.open(root) as repository:
+        own = own_work(repository, {"T": [last, first]}, git(root, "rev-parse", "HEAD"))["T"]
+    assert own.others == {"a.py": b"of others\n"}
 
 
 def test_of_a_file_of_others_only_the_lines_it_added_are_its_own_wherever_they_stand(root):
@@ -69,7 +99,7 @@ def test_what_several_landings_of_a_task_made_is_its_own_together(root):
     head = git(root, "rev-parse", "HEAD")
     with Repository.open(root) as repository:
         own = own_work(repository, {"T": [last, first]}, head)["T"]
-    assert own.others == {"a.py": b"old 1\nof others\nold 2\n", "b.py": None}
+    assert own.others == {"a.py": b"old 1\nof others\nold 2\n", "b.py": b"two\n"}
 
 
 def test_landings_are_those_that_a_tip_reaches_and_nobody_took_back(root):

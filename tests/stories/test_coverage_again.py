@@ -58,6 +58,30 @@ def test_what_it_adds_is_weighed_with_what_it_landed_and_so_it_is_proven_and_ver
     assert "(77% of 9 lines, threshold 90%)" in said
 
 
+def test_what_a_later_task_and_a_person_add_to_its_file_is_not_weighed_with_it(workplace):
+    mine = "def f():\n    return 1\n"
+    both = mine + MORE + "\n\ndef h():\n    b = 2\n    return b\n"
+    first = {"m.py": mine, "test_m.py": "from m import f\nassert f() == 1\n"}
+    second = {"m.py": both, "test_g.py": "from m import g, h\nassert (g(), h()) == (1, 2)\n"}
+    test = ("python3 test_m.py",), ("python3 test_g.py",)
+    workplace.plan(
+        a_task("TASK-001", blocks=first, tests=test[0]),
+        a_task("TASK-002", blocks=second, tests=test[1], needs=["TASK-001"]),
+    )
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert "STALE" not in ended.said
+    percents = {"TASK-001": 100, "TASK-002": 100}
+    assert percents_of_all(workplace) == percents
+    workplace.commit({"m.py": f"{both}\n\ndef by_person():\n    c = 3\n    return c\n"})
+    assert percents_of_all(workplace) == percents
+
+
+def percents_of_all(workplace):
+    found = workplace.runner("verify", "--all", "--trust", "--sandbox", "none", "--json").document
+    return {one["task"]: one["coverage"]["percent"] for one in found["tasks"]}
+
+
 def test_a_blocked_task_is_measured_on_its_draft(workplace):
     blocks = {"m.py": CODE, "test_m.py": TEST}
     fields = ("Coverage: 75%",)
