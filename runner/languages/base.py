@@ -210,6 +210,8 @@ class Compiler:
     """What is put before the line to have it run by the project's own copy of the tool."""
     local: str = ""
     """Where such a copy lies, below a folder at or above the manifest."""
+    version: str = ""
+    """What fails only where the compiler cannot start; empty: it is not asked."""
     unbuilt: Callable[[Path, str], str] | None = None
     """Tree and error to the package of this repository that it only says is not built yet."""
 

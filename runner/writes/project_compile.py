@@ -14,6 +14,7 @@ from runner.languages.registry import all_languages
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
+from runner.model.words import COULD_NOT_RUN
 from runner.plan.commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, check_syntax, is_missing_tool, make_missing_tool
@@ -53,6 +54,8 @@ class Job:
     paths: tuple[str, ...]
     search: str = ""
     """Shell lines that go before, and that nobody needs to read."""
+    version: str = ""
+    """What fails only where the compiler cannot start; empty: it is not asked."""
 
 
 def compile_projects(
@@ -66,17 +69,27 @@ def compile_projects(
 
     Where one fails it runs `on_base`, too: an error that stood there as often is told and refuses
     nothing. A project whose compiler fails for what nobody touched could take no change otherwise.
+    A compiler that cannot start, on the base either, is a warning; grammars still read its files.
     """
     jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
     unbuilt = {one.tool: one.unbuilt for one in compilers()}
     said_now = [(job, _run(job, run_command)) for job in jobs]
     failed = [job for job, said in said_now if any(one.line for one in said.findings)]
+    unable = [job for job, said in said_now if _cannot_start(job, said, run_command)]
     said_before: dict[Job, _Said] = {}
-    if failed and on_base is not None:
+    if (failed or unable) and on_base is not None:
         with on_base(()):
             said_before = {job: _run(job, run_command) for job in failed}
-    found = [*_check_uncompiled(tree, paths, jobs)]
+            unable = [
+                job for job in unable if _cannot_start(job, _run(job, run_command), run_command)
+            ]
+    else:
+        unable = []
+    found = [*_check_uncompiled(tree, paths, [job for job in jobs if job not in unable])]
     for job, now in said_now:
+        if job in unable:
+            found += [_warn_unable(job, one) for one in now.findings]
+            continue
         kept = _without_old(job, now, said_before[job]) if job in said_before else now.findings
         said = [_weigh(one, tree, unbuilt.get(job.tool)) for one in kept]
         notes = {one.message: one for one in said if not one.refuses}
@@ -98,6 +111,22 @@ def _check_uncompiled(tree: Path, paths: Sequence[str], jobs: Iterable[Job]) -> 
             wrong = check_syntax(path, (tree / path).read_bytes(), "no grammar of Rust here")
             if wrong is not None:
                 yield wrong
+
+
+def _cannot_start(job: Job, said: _Said, run_command: RunCommand) -> bool:
+    """Whether the compiler of a failed job cannot even tell its version in that folder."""
+    if not job.version or not any(one.check == CHECK and not one.line for one in said.findings):
+        return False
+    return not run_command(job.search + job.version, folder=job.folder).passed
+
+
+def _warn_unable(job: Job, finding: Finding) -> Finding:
+    return replace(
+        finding,
+        message=f"{job.tool} {COULD_NOT_RUN}, without the change too: this was not compiled",
+        severity=Severity.WARNING,
+        hint=f"`{job.version}` fails: install what it asks for",
+    )
 
 
 class _Said(NamedTuple):
@@ -165,7 +194,9 @@ def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[Job, ...]:
             if folder is not None:
                 wanted.setdefault((compiler.tool, folder), []).append(path)
     return tuple(
-        Job(tool, chosen[tool].line, folder, tuple(about), chosen[tool].search)
+        Job(
+            tool, chosen[tool].line, folder, tuple(about), chosen[tool].search, chosen[tool].version
+        )
         for (tool, folder), about in wanted.items()
     )
 

@@ -431,9 +431,65 @@ def test_an_error_of_the_compiler_that_stood_before_refuses_nothing(tmp_path, be
     assert any(one.refuses for one in compile_projects(tree, ["a.ts"], (), run_command))
 
 
+STARTS = 'case "$1" in *version) exit 0;; esac;'
+
+
 def test_what_has_no_place_and_what_has_no_end_refuses_whatever_was_before(tmp_path):
     tree = put(tmp_path / "tree", {"tsconfig.json": b"", "a.ts": b""})
-    a_tool(tmp_path / "bin", "tsc", "echo it broke; exit 2")
+    a_tool(tmp_path / "bin", "tsc", f"{STARTS} echo it broke; exit 2")
     run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
     found = compile_projects(tree, ["a.ts"], (), run_command, lambda _: nullcontext())
     assert [one.refuses for one in found] == [True]
+
+
+NO_TOOLCHAIN = "echo 'error: rustup could not choose a version of cargo to run' >&2; exit 1"
+PINNED = f"test -f pinned || exit 0; {NO_TOOLCHAIN}"
+ONLY_CHECKS = f"{STARTS} {NO_TOOLCHAIN}"
+
+
+@pytest.mark.parametrize(
+    ("script", "pinned_before", "refuses"),
+    [
+        (NO_TOOLCHAIN, False, False),
+        (PINNED, True, False),
+        (PINNED, False, True),
+        (ONLY_CHECKS, True, True),
+    ],
+)
+@pytest.mark.parametrize(
+    "project",
+    [
+        ("cargo", "Cargo.toml", "src/a.rs"),
+        ("go", "go.mod", "a.go"),
+        ("tsc", "tsconfig.json", "a.ts"),
+    ],
+)
+def test_a_compiler_that_cannot_start_without_the_change_either_is_a_warning(
+    tmp_path, script, pinned_before, refuses, project
+):
+    tool, manifest, file = project
+    tree = put(tmp_path / "tree", {manifest: b"", file: b"", "pinned": b""})
+    a_tool(tmp_path / "bin", tool, script)
+
+    @contextmanager
+    def on_base(_):
+        if not pinned_before:
+            (tree / "pinned").unlink()
+        yield
+        put(tree, {"pinned": b""})
+
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = compile_projects(tree, [file], (), run_command, on_base)
+    assert any(one.refuses for one in found) is refuses
+    warnings = [one.message for one in found if str(one.severity) == "warning"]
+    unable = f"{tool} could not run here, without the change too: this was not compiled"
+    assert warnings == ([] if refuses else [unable])
+    assert any(one.refuses for one in compile_projects(tree, [file], (), run_command))
+
+
+def test_broken_rust_is_refused_where_its_compiler_cannot_start(tmp_path):
+    tree = put(tmp_path / "tree", {"Cargo.toml": b"", "src/a.rs": b"fn main( {\n"})
+    a_tool(tmp_path / "bin", "cargo", NO_TOOLCHAIN)
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = compile_projects(tree, ["src/a.rs"], (), run_command, lambda _: nullcontext())
+    assert [one.path for one in found if one.refuses] == ["src/a.rs"]

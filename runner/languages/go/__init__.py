@@ -46,7 +46,9 @@ LANGUAGE = Language(
         function=re.compile(rb"\bfunc\b"),
     ),
     # -o /dev/null: a single main package would leave its program in the tree.
-    compiler=Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
+    compiler=Compiler(
+        "go", "go.mod", (".go",), "go build -o /dev/null ./...", version="go version"
+    ),
     syntax=("gofmt", "-l"),
     markers=(
         Marker("nolint", r"//_nolint\b", LINTER),

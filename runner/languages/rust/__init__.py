@@ -47,7 +47,7 @@ LANGUAGE = Language(
         "cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),
-    compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
+    compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check", version="cargo --version"),
     markers=(
         Marker("allow(", r"#!?\[allow\(", LINTER),
         Marker("ignore", r"#\[ignore\b", SKIP),
