@@ -164,7 +164,8 @@ def _tools(stack: Stack) -> Iterator[Declared]:
             module = "pytest" if declared == "python:pytest" else ""
             words = module or _WORDS.get(declared, program)
             runs = rf"(?<![\w-]){words}(?![\w-])"
-            yield Declared(GateSpec(name, command, origin=manifest), program, module, runs=runs)
+            origin = (module and stack.pytest_place) or manifest
+            yield Declared(GateSpec(name, command, origin=origin), program, module, runs=runs)
 
 
 # --- into the settings ----------------------------------------------------------------

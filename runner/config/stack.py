@@ -10,18 +10,20 @@ import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
+from runner.config.pytest_places import find_pytest_place, may_name_pytest
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
 
 MOST_BYTES = 1 << 20
 """Of one manifest."""
 _MOST_COMMANDS = 100
+_PYTEST = ("python:pytest", "python -m pytest -q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Stack:
     """Names of direct dependencies, lower case and sorted; patterns are matched by them."""
     recipes: tuple[tuple[str, str], ...] = ()
     """What each target of a Makefile runs, its prerequisites' lines with it, as it is written."""
+    pytest_place: str = ""
+    """The file that names pytest, where pyproject.toml does not."""
     notes: tuple[str, ...] = ()
     """Manifests that could not be read, and why."""
 
@@ -74,23 +78,34 @@ class Manifests(Protocol):
     def text(self, name: str) -> tuple[str, str]:
         """A manifest's text, or a note why it was not read; neither for one that is not there."""
 
+    def list_committed(self) -> Collection[str]:
+        """The paths of the commit; none where it is not known, or no place may name pytest."""
 
-def detect_stack(root: Path) -> Stack:
-    """What the manifests in `root` declare; never raises for what they hold."""
-    return read_stack(_Folder(root))
+
+def detect_stack(root: Path, committed: Callable[[], Collection[str]] = tuple) -> Stack:
+    """What the manifests in `root` declare; never raises for what they hold.
+
+    Without the paths of the commit, pytest is looked for in pyproject.toml alone.
+    """
+    return read_stack(_Folder(root, committed))
 
 
 def read_stack(root: Manifests) -> Stack:
     """The same of manifests wherever they lie."""
     found = [reader(root) for reader in _READERS]
+    commands = tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS]
+    place = ""
+    if _PYTEST not in commands:
+        place = find_pytest_place(root.list_committed(), lambda name: root.text(name)[0])
     return Stack(
         names=tuple(name for one in found for name in one.names),
         package_manager=next((one.package_manager for one in found if one.package_manager), ""),
         tools=tuple(dict.fromkeys(tool for one in found for tool in one.tools)),
-        commands=tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS],
+        commands=(*commands, _PYTEST) if place else commands,
         installs=tuple(folder for one in found for folder in one.installs),
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
         recipes=tuple(pair for one in found for pair in one.recipes)[:_MOST_COMMANDS],
+        pytest_place=place,
         notes=tuple(one.note for one in found if one.note),
     )
 
@@ -124,7 +139,7 @@ def _python_tools(table: dict[str, object]) -> Iterator[tuple[str, str]]:
         named = any(_at(table, "tool", "mypy", key) for key in ("files", "packages", "modules"))
         yield "python:mypy", "mypy" if named else "mypy ."
     if _at(table, "tool", "pytest") is not None or "pytest" in _groups(table):
-        yield "python:pytest", "python -m pytest -q"
+        yield _PYTEST
 
 
 def _groups(table: dict[str, object]) -> set[str]:
@@ -257,6 +272,14 @@ class _Folder:
     """The manifests of a folder, as they are now; no link is followed."""
 
     root: Path
+    commit_paths: Callable[[], Collection[str]]
+
+    def list_committed(self) -> Collection[str]:
+        try:
+            named = any(may_name_pytest(one.name) for one in self.root.iterdir())
+        except OSError:
+            return ()
+        return self.commit_paths() if named else ()
 
     def has(self, name: str) -> bool:
         try:

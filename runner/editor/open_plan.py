@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.app.build.discovered_gates import list_committed
 from runner.app.inspect.unready_tasks import Verdicts
 from runner.app.inspect.validation import (
     find_problems,
@@ -213,7 +215,7 @@ def open_project(file: Path, environ: Mapping[str, str]) -> Project:
     """
     project = _find_project(file, environ)
     if needs_defaults(project.settings):
-        stack = detect_stack(project.root)
+        stack = detect_stack(project.root, partial(list_committed, project.root))
         project.loaded = with_default_gates(project.loaded, stack, _as_named)
     return project
 

@@ -249,3 +249,72 @@ def test_hooks_count_only_where_the_manager_runs_them(tmp_path):
     scripts = {"pretest": "tsc", "test": "node --test", "build": "tsc"}
     found = declared(tmp_path, {"package.json": package(scripts), "pnpm-lock.yaml": ""})
     assert list(gates(found)) == ["tests", "build"]
+
+
+# --- pytest that is named outside pyproject.toml --------------------------------------
+
+
+def committed(folder, files, names=None):
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content)
+    stack = detect_stack(folder, lambda: files if names is None else names)
+    return find_declared_gates(stack)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements-dev.txt", "covdefaults>=2.1.0\ncoverage\npytest\n"),
+        ("requirements.txt", "pytest[testing]>=8 ; python_version > '3'\n"),
+        ("test-requirements.txt", "pytest @ https://example.org/pytest.zip\n"),
+        ("requirements/dev.txt", "pytest==8.0 --hash=sha256:0\n"),
+        ("tox.ini", "[testenv]\ncommands =\n    coverage run -m pytest {posargs}\n"),
+        ("tox.ini", "[testenv]\ndeps =\n    py38: pytest<8\n"),
+        ("tox.ini", "[pytest]\naddopts = -q\n"),
+        ("setup.cfg", "[tox:testenv]\ncommands = pytest tests\n"),
+        ("setup.cfg", "[tool:pytest]\n"),
+        ("pytest.ini", "[pytest]\n"),
+        ("tox.toml", '[env_run_base]\ndeps = ["pytest>=8"]\n'),
+        ("tox.toml", '[env.py311]\ncommands = [["pytest", {replace = "posargs"}]]\n'),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("test", ["tests/test_a.py", "tests/a_test.py", "test_a.py"])
+def test_pytest_that_a_committed_file_names_runs_the_tests_that_are_there(
+    tmp_path, name, text, test
+):
+    (found,) = committed(tmp_path, {name: text, test: ""})
+    assert (found.gate.command, found.module) == ("python -m pytest -q", "pytest")
+    assert found.gate.origin == name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "pytest-mock\nlib  # for pytest\n# pytest\n"),
+        ("requirements.txt", "lib @ git+https://example.org/pytest\n"),
+        ("tox.ini", "[testenv]\ndescription = run pytest\ncommands = nose\n"),
+        ("tox.ini", "deps = pytest\n"),
+        ("tox.toml", "[env_run_base]\ndeps = 'pytest'\n"),
+        ("tox.toml", "env = [\n"),
+        ("setup.cfg", "[options]\nname = pytest\n"),
+        ("docs/requirements.txt", "pytest\n"),
+        ("requirements.txt", "pytest\n" + " " * (1 << 20)),
+    ],
+)
+def test_what_only_mentions_pytest_declares_nothing(tmp_path, name, text):
+    assert committed(tmp_path, {name: text, "tests/test_a.py": ""}) == ()
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("requirements.txt",), ("tests/test_a.py",), ("requirements.txt", "a.py")]
+)
+def test_only_committed_places_and_tests_count(tmp_path, names):
+    files = {"requirements.txt": "pytest\n", "tests/test_a.py": ""}
+    assert committed(tmp_path, files, names) == ()
+
+
+def test_pytest_in_pyproject_goes_before_the_other_places(tmp_path):
+    files = {"pyproject.toml": "[tool.pytest]\n", "tox.ini": "[pytest]\n", "test_a.py": ""}
+    (found,) = committed(tmp_path, files)
+    assert found.gate.origin == "pyproject.toml"

@@ -174,3 +174,18 @@ def test_a_check_is_not_refused_for_what_was_red_before_the_plan(workplace, word
     if not words:
         assert "TASK-002 ⚠ gate:tests" in ended.err
         assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}
+
+
+@pytest.mark.parametrize(("content", "code"), [("X = 1\n", 0), ("X = 2\n", 1)])
+def test_tests_of_pytest_that_requirements_alone_name_protect_the_project(workplace, content, code):
+    test = "from old import X\n\n\ndef test_x():\n    assert X == 1\n"
+    files = {
+        "requirements-dev.txt": "pytest\n",
+        "old.py": "X = 1  # one\n",
+        "tests/old_test.py": test,
+    }
+    workplace.commit({**files, "conftest.py": ""})
+    workplace.plan(a_task("TASK-001", blocks={"old.py": content}, tests=["test -f old.py"]))
+    ended = workplace.run()
+    assert ended.code == code, ended.said
+    assert gates_of(workplace) == {"gate:tests": "fail" if code else "pass"}

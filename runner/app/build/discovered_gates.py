@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.config.default_gates import Declared, needs_defaults, with_default_gates
 from runner.config.stack import detect_stack
+from runner.errors import RunnerError
 from runner.process.environments import IN_REPOSITORY
 from runner.process.tools import capture, which
+from runner.repo.read import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +34,20 @@ def take_up_default_gates(project: Project) -> tuple[str, ...]:
     before = project.loaded.notes
     project.loaded = with_default_gates(
         project.loaded,
-        detect_stack(project.root),
+        detect_stack(project.root, partial(list_committed, project.root)),
         lambda declared: _resolve_tool(declared, project.root, project.environ),
     )
     return tuple(note for note in project.loaded.notes if note not in before)
+
+
+def list_committed(root: Path) -> tuple[str, ...]:
+    """The paths of the last commit; none without one."""
+    try:
+        with Repository.open(root) as repository:
+            commit = repository.head().commit
+            return repository.list_tree(commit) if commit else ()
+    except RunnerError:
+        return ()
 
 
 def _resolve_tool(declared: Declared, root: Path, environ: Mapping[str, str]) -> tuple[str, str]:

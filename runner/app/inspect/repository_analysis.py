@@ -34,7 +34,7 @@ from runner.text.foreign_documents import parse_json, parse_toml
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.config.stack import Stack
@@ -214,6 +214,9 @@ class _Reading:
         if len(content) > MOST_BYTES:
             return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
         return content.decode("utf-8-sig", "replace"), ""
+
+    def list_committed(self) -> Collection[str]:
+        return self.tree.files
 
     # --- the whole ---
 

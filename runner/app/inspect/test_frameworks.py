@@ -55,7 +55,7 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
     declared = "python:pytest" in dict(stack.commands) or "pytest" in stack.dependencies
     used = not declared and _any(tree, files, _PYTEST)
     if declared or used:
-        why = "pyproject.toml" if declared else "imports of the tests"
+        why = (stack.pytest_place or "pyproject.toml") if declared else "imports of the tests"
         yield TestFramework("pytest", "python -m pytest -q", why, len(files))
     elif files and _any(tree, files, _UNITTEST):
         command, why = "python -m unittest discover -q", "imports of the tests"
