@@ -63,7 +63,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if given.dry_run:
         say(seen, change_text.change_lines, change_text.change_document, as_json=given.json)
         return ExitCode.OK
-    again = type_again(given, "--yes")
+    again = project.without_secrets(type_again(given, "--yes"))
     meant = False
     try:
         meant = confirm("record it?", environ, yes=given.yes, again=again)

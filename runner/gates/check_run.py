@@ -273,8 +273,9 @@ def _stand(check: Check, bench: GateContext, known: Passed) -> CheckRun:
 def try_check(check: Check, bench: GateContext, fitted: Fitted | None = None) -> CheckRun:
     """Run a check once, with its tool told from outside to write down each test."""
     before = files(bench)
-    documents = before[0] if check.kind == "gate" and bench.kept else ()
-    with DocumentWatch(documents, bench.place) as watch:
+    listed = before[0] if check.kind == "gate" and bench.kept else {}
+    paths = (above + name for above, names in listed.items() for name in names)
+    with DocumentWatch(paths, bench.place) as watch:
         if bench.runs_no_program(check):
             ran, said, expected = bench.run(check), Told(), False
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import RunnerError
+from runner.model import Status
 from runner.plan.body import read_body
 from runner.plan.document import read_plan
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
@@ -17,7 +18,7 @@ from runner.plan.status import SpansByTask, StatusSpan, write_status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runner.model import Status, Task
+    from runner.model import Task
     from runner.plan.body import Body
     from runner.plan.document import Plan
     from runner.plan.markdown import Piece
@@ -52,6 +53,15 @@ def set_statuses(
     """
     known = find_spans(data, prefixes) if spans is None else spans
     return edit_statuses(data, statuses, {key: known[key] for key in statuses if key in known}).data
+
+
+def differs_in_statuses_alone(before: bytes, now: bytes) -> bool:
+    """Return whether two texts of a plan are equal but for the statuses of their tasks."""
+    try:
+        pending = dict.fromkeys(find_spans(before), (Status.PENDING, ""))
+        return set_statuses(before, pending) == set_statuses(now, pending)
+    except RunnerError:
+        return False
 
 
 def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> SpansByTask:

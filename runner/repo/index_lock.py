@@ -194,11 +194,19 @@ def _prepare(repo: Repository, lock: LockFile, moving: Mapping[str, TreeEntry | 
         with suppress(FileNotFoundError):
             # With its time: git compares the content of files that are as old as the index, since
             # their own times could hide a change (racy-git in git's technical documentation).
-            shutil.copy2(index, copy)
+            _copy(index, copy)
         _update(repo, copy, moving)
         lock.write(copy.read_bytes(), copy.stat().st_mode & 0o777)
     finally:
         copy.unlink(missing_ok=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy bytes, mode and times; `shutil.copystat` wants calls that macOS does not have."""
+    about = source.stat()
+    shutil.copyfile(source, target)
+    target.chmod(about.st_mode & 0o777)
+    os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
 def _update(repo: Repository, index: Path, entries: Mapping[str, TreeEntry | None]) -> None:

@@ -228,6 +228,7 @@ MAY_NAME = {
     "impact/targets.py": "what Python and Node try when a command names a file without its ending",
     "impact/reach.py": "tests that offer nothing: fewer than are found, so that more is built",
     "run/regressions/trace.py": "executions are seen of Python alone: its changes are followed",
+    "writes/project_compile.py": "files of Rust that belong to no project: no compiler parses them",
     "writes/scanners.py": "the files beside which gosec and cargo-audit work",
 }
 """Who may name a suffix or a manifest all the same, and why."""

@@ -91,7 +91,7 @@ def test_work_is_repaired_twice_and_then_kept_with_a_report(workplace, monkeypat
     assert "> I would ask for the format." in report
     assert "- Used: 600 tokens, $0.25, 4 tool calls" in report
     assert "runner adopt TASK-001" in report
-    assert workplace.dirt == []
+    assert workplace.dirt == [" M TASK-GRAPH.md", "?? artifacts/"]  # no record: nothing was built
     (workplace.root / "artifacts/build/reports/TASK-001.md").unlink()  # as a crash would
     assert workplace.run().code == 1
     assert "I would ask" not in workplace.read("artifacts/build/reports/TASK-001.md")

@@ -197,7 +197,7 @@ def test_a_file_of_another_tool_given_as_a_plan_is_told(workplace):
 def test_boxes_in_the_plan_itself_come_behind_them_as_sections(workplace):
     workplace.write({"TASK-GRAPH.md": "# Shop\n\n- [ ] Eat\n- [ ] Drink `a.py`\n"})
     told = workplace.runner("validate")
-    assert "runner import TASK-GRAPH.md: its tasks come behind it" in told.out
+    assert "`runner import TASK-GRAPH.md`: its tasks come behind it" in told.out
     assert "no task of this plan was imported" in workplace.runner("sync").out
     assert workplace.runner("import", "TASK-GRAPH.md").code == 0
     assert workplace.runner("validate").code == 0

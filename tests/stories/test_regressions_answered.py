@@ -151,7 +151,7 @@ def test_a_no_to_the_change_or_to_what_it_breaks_is_the_same(halted, named):
 def test_the_same_bytes_are_not_asked_about_again_after_a_no(halted):
     assert halted.runner("reject", "TASK-004", "--reason", "keep them apart").code == 0
     ended = halted.run("--no-sandbox")
-    assert ended.code == 1, ended.said
+    assert ended.code == 3, ended.said
     assert halted.statuses == HALTED | {"TASK-002": "DONE", "TASK-003": "DONE"}
     assert "keep them apart" in halted.runner("why", "TASK-004").out
 

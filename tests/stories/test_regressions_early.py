@@ -166,7 +166,7 @@ def test_what_could_not_be_decided_of_a_change_that_landed_is_said(workplace):
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said
     (line,) = (line for line in ended.err.splitlines() if "not decided" in line)
-    assert line.startswith("TASK-003 ⚠ impact: tool.sh: not decided whom this may break: nobody")
+    assert line.startswith("TASK-003 ⚠ impact: tool.sh: not decided whom this may break: nothing")
     assert line.endswith("--conservative counts that as affected")
     (finding,) = workplace.happened("attempt.finished", "TASK-003")[0]["findings"]
     assert (finding["check"], finding["path"]) == ("impact", "tool.sh")

@@ -22,7 +22,7 @@ from runner.implementers.agents.acp import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
-from runner.model import BlockKind, Network, Status
+from runner.model import BlockKind, Network
 from runner.process.sandbox import explain_opening, landlock_gaps
 from runner.repo.git import text
 from runner.repo.head import PLANS
@@ -93,15 +93,12 @@ def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
     """
     if PurePath(path).name != PLANS[0]:
         return False
+    committed = repository.blob("HEAD", path)
     try:
-        committed = repository.blob("HEAD", path)
         now = (repository.root / path).read_bytes()
-        if committed is None:
-            return False
-        pending = dict.fromkeys(edit.find_spans(committed), (Status.PENDING, ""))
-        return edit.set_statuses(committed, pending) == edit.set_statuses(now, pending)
-    except (OSError, RunnerError):
+    except OSError:
         return False
+    return committed is not None and edit.differs_in_statuses_alone(committed, now)
 
 
 def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:

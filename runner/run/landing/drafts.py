@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo.commit import commit_tree
 from runner.repo.git import Git
+from runner.repo.head import PLANS
 from runner.repo.merge import carry
 from runner.repo.own_refs import find_own_name, list_refs, own_name
 from runner.repo.refs import draft, drop_ref, find_draft, keep_ref, read_ref
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 
     from runner.journal.task_state import Held
     from runner.model import Change, Finding, Outcome, Task
+    from runner.plan import edit
     from runner.repo.read import Repository
+else:
+    edit = lazy_module("runner.plan.edit")
 
 
-IGNORE = "artifacts/build/.gitignore"
-"""The file that keeps what runs leave out of commits; the runner's own."""
+_BUILD = "artifacts/build/"
 _TRIED = "tried"
 _ATTEMPT = regex(r"draft\(.*\): attempt (\d+) ")
 """The first line of what `_draft_message` gives."""
@@ -163,7 +167,7 @@ def adopt(repository: Repository, branch: str) -> Adopted:
         raise RunnerError(f"there is no branch {branch}", hint="git branch --list 'draft/*'")
     base = _common(repository, head, commit)
     made = changes_between(repository, base or None, commit)
-    changes = tuple(change for change in made if change.path != IGNORE)
+    changes = tuple(change for change in made if not _is_own_document(repository, base, change))
     if not changes:
         raise RunnerError(
             f"{branch} changes nothing that is not here already",
@@ -179,6 +183,15 @@ def adopt(repository: Repository, branch: str) -> Adopted:
             code=ExitCode.CONFLICT,
         )
     return Adopted(branch, commit, tuple(merged.changes))
+
+
+def _is_own_document(repository: Repository, base: str, change: Change) -> bool:
+    """Whether the runner wrote it: `git commit -a` on a draft takes such documents along."""
+    if change.path in PLANS:
+        before = repository.blob(base, change.path) if base else None
+        after = change.content
+        return bool(before and after and edit.differs_in_statuses_alone(before, after))
+    return change.path.startswith(_BUILD)
 
 
 def _common(repository: Repository, head: str, commit: str) -> str:

@@ -127,7 +127,7 @@ def test_a_no_that_is_stopped_anywhere_is_carried_out_once_it_was_heard(bookings
         if not heard:
             assert house.runner(*NO).code == 0, where
         ended = house.run()
-        assert ended.code == 1, f"{where}\n{ended.said}"  # the same bytes: a person said no
+        assert ended.code == 3, f"{where}\n{ended.said}"  # the same bytes: a person said no
         assert statuses(house) == {**BACK, "TASK-004": "BLOCKED"}, where
         assert house.read("rules.txt") == b"apart\n", where
         assert not house.git("for-each-ref", "refs/runner/held"), where
