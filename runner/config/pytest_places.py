@@ -5,15 +5,20 @@ Only reads committed names and bounded files; a comment or a plugin's name does 
 
 from __future__ import annotations
 
-import configparser
 from typing import TYPE_CHECKING
 
-from runner.languages.registry import code_row
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
+    import configparser
     from collections.abc import Callable, Iterable, Iterator
+
+    from runner.languages import registry
+else:
+    configparser = lazy_module("configparser")
+    registry = lazy_module("runner.languages.registry")
 
 _MOST_FILES = 50
 """Of those that may name it."""
@@ -44,7 +49,7 @@ def may_name_pytest(name: str) -> bool:
 
 
 def _is_test(path: str) -> bool:
-    row = code_row(path)
+    row = registry.code_row(path)
     pattern = row.language.test_file if row and row.name == "python" else None
     return bool(pattern and pattern.search(path))
 

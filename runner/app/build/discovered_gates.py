@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from runner.config.default_gates import Declared, needs_defaults, with_default_gates
 from runner.config.stack import detect_stack
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY
 from runner.process.tools import capture, which
-from runner.repo.read import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.project import Project
+    from runner.repo import read
+else:
+    read = lazy_module("runner.repo.read")
 
 _IN_PYTHON = frozenset({"python", "ruff", "mypy", "pre-commit"})
 """Programs that a project has in its own environment, which nobody need have activated."""
@@ -43,7 +46,7 @@ def take_up_default_gates(project: Project) -> tuple[str, ...]:
 def list_committed(root: Path) -> tuple[str, ...]:
     """The paths of the last commit; none without one."""
     try:
-        with Repository.open(root) as repository:
+        with read.Repository.open(root) as repository:
             commit = repository.head().commit
             return repository.list_tree(commit) if commit else ()
     except RunnerError:
