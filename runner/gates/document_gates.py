@@ -49,9 +49,9 @@ def keep_unopened(trial: CheckRun, context: GateContext) -> None:
     key = _record(trial.check, context)
     passed = trial.passed and trial.unopened and not trial.touched.changed
     if passed and context.tree and standing_key(trial.check, context) is not None:
-        said: dict[str, object] = {"tree": context.tree, "kinds": trial.unopened}
-        said["task"] = context.task.id
-        proof_cache.remember(context.kept, said, *key)
+        entry: dict[str, object] = {"tree": context.tree, "kinds": trial.unopened}
+        entry["task"] = context.task.id
+        proof_cache.remember(context.kept, entry, *key)
     elif proof_cache.load_entry(context.kept, *key):
         proof_cache.remember(context.kept, {}, *key)
 

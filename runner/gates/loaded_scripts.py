@@ -22,7 +22,7 @@ PRELOAD = r"""'use strict';
     const { Session } = require('inspector');
     const shared = (env.RUNNER_WATCH_SHARED || '').split(':').filter(Boolean);
     const copies = Object.entries(JSON.parse(env.RUNNER_WATCH_COPIES || '{}'));
-    const told = new Set();
+    const reported = new Set();
     const isForeign = (path) => root && path.startsWith(`${root}/`) &&
       !shared.some((folder) => path.startsWith(`${folder}/`));
     // A copy of a file of the repository that is not what the repository has.
@@ -34,11 +34,11 @@ PRELOAD = r"""'use strict';
     const hear = (name) => {
       try {
         const path = name.startsWith('file:') ? fileURLToPath(name) : name;
-        if (told.has(path) || !path.startsWith('/')) return;
-        told.add(path);
+        if (reported.has(path) || !path.startsWith('/')) return;
+        reported.add(path);
         if (!isForeign(path) && !isOld(path)) return;
         fs.appendFileSync(out, `${path}\n`);
-      } catch { /* it is not told */ }
+      } catch { /* it is not reported */ }
     };
     process.on('exit', () => Object.keys(require.cache).forEach(hear));
     const session = new Session();

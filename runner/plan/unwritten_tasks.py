@@ -74,8 +74,8 @@ def name_unwritten(
             behind = behind.next()
             headings.append(f"## {behind.id}: {title}")
         many = len(one.titles)
-        said = f"these {many} items look like tasks" if many > 1 else "this item looks like a task"
-        message = f"{said}, but only a heading with an id begins one"
+        what = f"these {many} items look like tasks" if many > 1 else "this item looks like a task"
+        message = f"{what}, but only a heading with an id begins one"
         hint = f"write each as a heading, with its fields below it: {join_few(headings)}"
         at = len(one.text) - len(one.text.lstrip()) + 1
         width = len(one.text.strip())

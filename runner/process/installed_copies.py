@@ -77,10 +77,10 @@ def _read_copied(file: str, root: str) -> Iterator[tuple[str, str]]:
     packages = os.path.dirname(about)
     try:
         with open(file, "rb") as opened:
-            told = json.loads(opened.read(_LARGEST))
+            origin = json.loads(opened.read(_LARGEST))
         with open(f"{about}/RECORD", encoding="utf-8") as opened:
             tops = {line.partition(",")[0].partition("/")[0] for line in opened}
-        url, how = str(told["url"]), told.get("dir_info") or {}
+        url, how = str(origin["url"]), origin.get("dir_info") or {}
         is_editable = bool(how.get("editable"))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return

@@ -192,7 +192,7 @@ def load_needs(folder: str, kinds: tuple[str, ...] = NEEDED) -> dict[str, str]:
         with open(f"{folder}/package.json", "rb") as file:
             manifest = json.loads(file.read(_LARGEST))
         found = (manifest.get(kind) or {} for kind in kinds)
-        return {str(name): str(said) for each in found for name, said in each.items()}
+        return {str(name): str(need) for each in found for name, need in each.items()}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
 

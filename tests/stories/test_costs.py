@@ -101,7 +101,8 @@ def test_a_landing_in_a_tree_of_few_files_starts_one_git_that_writes_the_index(w
 _MOST_GIT = 14
 """Of a run of one task: configuration, status and index twice, a reader for the repository and for
 the slot, two to make the slot its base and to look at it, one for the history of landings, and the
-index of the task's commit and of the record, and a reader each for included files and shipments."""
+index of the task's commit and of the record, and two readers of `.worktreeinclude` before the run
+has opened the repository."""
 _MOST_MODULES = 546
 
 

@@ -50,7 +50,7 @@ def _has_our_statuses_alone(
     now = {task.id: (task.status, task.note) for task in project.plan(working).tasks}
     if before.keys() != now.keys():
         return False
-    changed = {id_: said for id_, said in now.items() if said != before[id_]}
+    changed = {id_: status for id_, status in now.items() if status != before[id_]}
     if any(status is not state.task(id_).status for id_, (status, _) in changed.items()):
         return False
     prefixes = project.settings.id_prefixes

@@ -60,8 +60,9 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     asked = replace(asked, contracts=()) if assignment.contracts_stand else asked
 
     def on_took(check: str, seconds: float) -> None:
-        is_command = check in {one.id for one in task.test_contracts}
-        tell_stage(assignment, site, f"{check}, red first" if is_command else check, seconds)
+        red_first = ", red first" if check in {one.id for one in task.test_contracts} else ""
+        before = " on the base" if check.startswith("gate:") else red_first
+        tell_stage(assignment, site, f"{check}{before}", seconds)
 
     own = prove_all(
         asked, settings, bench, started=on_started, completed=on_completed, took=on_took
