@@ -30,6 +30,7 @@ GO = {
 }
 RUST = {
     "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n',
+    ".gitignore": "Cargo.lock\ntarget\n",
     "src/lib.rs": "pub const P: i32 = 1;\n#[cfg(test)]\nmod tests;\n",
     "src/tests.rs": "#[test]\nfn a() { assert_eq!(crate::VERSION, 1); }\n",
 }
