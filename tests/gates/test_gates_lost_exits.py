@@ -1,0 +1,63 @@
+"""The exits that people lose most often: in a contract's line, behind npm, and behind make."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from runner.gates.base import Check
+from runner.gates.lenient_scripts import findings
+from runner.model import Level, Severity, TestContract
+from runner.plan.shell.exit_status import no_proof_in
+from runner.process.limits import Limits
+
+LINES = [
+    ("pytest -q; echo done", "; echo done", "pytest -q && echo done"),
+    ("pytest -q | tee log", "| tee log", "pytest -q"),
+    ("pytest -q || true", "|| true", "pytest -q"),
+    ("sh -c 'pytest -q; exit 0'", "; exit 0", "pytest -q"),
+    ("pytest -q & wait", "& wait", "pytest -q"),
+    ("cd app && pytest -q; echo done", "; echo done", "cd app && pytest -q && echo done"),
+]
+OTHER_PROGRAMS = [
+    ("node bad.js; echo done", "; echo done", "node bad.js && echo done"),
+    ("node bad.js | tee log", "| tee log", "node bad.js"),
+    ("node bad.js || true", "|| true", "node bad.js"),
+    ("sh -c 'node bad.js; exit 0'", "; exit 0", "node bad.js"),
+    ("node bad.js & wait", "& wait", "node bad.js"),
+    ("python3 check.py; exit 0", "; exit 0", "python3 check.py"),
+    ("sh check.sh || true", "|| true", "sh check.sh"),
+]
+
+
+@pytest.mark.parametrize(("line", "by", "right"), LINES + OTHER_PROGRAMS)
+def test_a_contract_that_loses_its_exit_is_refused_with_a_rewrite(line, by, right):
+    why = no_proof_in(TestContract("TC-001", Level.UNIT, line))
+    assert (why.by, why.hint) == (by, f"write it as `{right}`")
+    assert no_proof_in(TestContract("TC-001", Level.UNIT, right)) is None
+
+
+def ask(command, files):
+    tree = SimpleNamespace(by_person=False, after=files.get)
+    return findings(Check("TC-001", "test", command, Limits(1, 1, 1)), tree)
+
+
+@pytest.mark.parametrize(("line", "by", "right"), LINES)
+@pytest.mark.parametrize(
+    ("command", "path"), [("npm run x", "package.json"), ("make x", "Makefile")]
+)
+def test_a_script_that_loses_its_exit_is_a_question(line, by, right, command, path):
+    def files(text):
+        rule = f"x:\n\t{text}\n" if path == "Makefile" else json.dumps({"scripts": {"x": text}})
+        return {path: rule.encode()}
+
+    (found,) = ask(command, files(line))
+    assert (found.severity, found.path) == (Severity.QUESTION, path)
+    assert f"`{by}` in `x` of {path} passes over a failure" in found.message
+    assert ask(command, files(right)) == ()
+
+
+@pytest.mark.parametrize("recipe", ["-pytest -q", "@-pytest -q"])
+def test_a_recipe_whose_failure_make_ignores_is_a_question(recipe):
+    (found,) = ask("make x", {"Makefile": f"x:\n\t{recipe}\n".encode()})
+    assert (found.severity, found.path) == (Severity.QUESTION, "Makefile")
