@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.config.settings import Loaded, Settings
-    from runner.gates.contracts import entries
+    from runner.contracts import entries
     from runner.journal.state import RunState
     from runner.model import Digest, Status
     from runner.plan import cache, checks, conflicts, document, graph, ownership, spans
@@ -51,7 +51,7 @@ else:
     checks = lazy_module("runner.plan.checks")
     conflicts = lazy_module("runner.plan.conflicts")
     document = lazy_module("runner.plan.document")
-    entries = lazy_module("runner.gates.contracts.entries")
+    entries = lazy_module("runner.contracts.entries")
     environments = lazy_module("runner.process.environments")
     graph = lazy_module("runner.plan.graph")
     older_text = lazy_module("runner.run.older_text")

@@ -25,8 +25,8 @@ DOORS = {
     "bandit": ("writes/bandit_scan.py",),
     "detect_secrets": ("secrets/detect_secrets.py",),
     "pydantic_settings": ("config/",),
-    "jsonschema": ("gates/contracts/",),
-    "schemathesis": ("gates/contracts/inside/",),
+    "jsonschema": ("contracts/",),
+    "schemathesis": ("contracts/inside/",),
     "coverage": ("gates/coverage/", "gates/startup_lines.py"),
     "pygls": ("editor/language_server.py",),
     "lsprotocol": ("editor/language_server.py", "editor/protocol_answers.py"),
@@ -106,7 +106,7 @@ MOST_IMPORTS_IN_FUNCTIONS = 150
 STAND_ALONE = (
     *("gates/report_hook", "gates/sitecustomize_hook", "gates/startup_lines", "gates/lost_hook"),
     "gates/line_tracer",
-    "gates/contracts/inside/",
+    "contracts/inside/",
 )
 """What runs in a process of the project that is proven, where nothing else of ours is imported."""
 
@@ -159,7 +159,7 @@ def test_only_the_command_line_catches_everything() -> None:
         "runner/run/executors/cluster.py",  # border to a scheduler, where anything may be raised
         "runner/secrets/detect_secrets.py",  # border of a foreign parser
         "runner/writes/",  # borders of foreign parsers
-        "runner/gates/contracts/",  # borders of foreign validators, and of the project's own code
+        "runner/contracts/",  # borders of foreign validators, and of the project's own code
     )
     assert [place for place in broad if not place.startswith(allowed)] == []
 

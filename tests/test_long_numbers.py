@@ -15,10 +15,10 @@ from runner.app.gate.gate_report import _FAILED
 from runner.bridge.issue_text import _find_mirrors
 from runner.context.patterns import free_id, read_decisions, source_decision
 from runner.context.skills import _fields
+from runner.contracts import schema_normal_form
+from runner.contracts.inside import operations
 from runner.errors import RunnerError
 from runner.gates import test_reports
-from runner.gates.contracts import schema_normal_form
-from runner.gates.contracts.inside import operations
 from runner.gates.count_parsers import read_counts
 from runner.gates.junit import read_results
 from runner.gates.mutation.brace_mutants import brace_mutants

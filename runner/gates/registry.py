@@ -11,8 +11,8 @@ from runner.gates import (
     base_tests,
     by_type,
     commands,
+    contract_checks,
     contract_tests,
-    contracts,
     coverage_gate,
     equality,
     hardcoded_answers,
@@ -48,7 +48,7 @@ FAMILIES = (
     by_type,
     contract_tests,
     base_tests,
-    contracts,
+    contract_checks,
     commands,
     coverage_gate,
     shadowing_files,
@@ -80,7 +80,7 @@ class Family(Protocol):
 
 
 _NOTHING: Mapping[str, Proved] = {}
-_SHOWING = (contract_tests, contracts, commands)
+_SHOWING = (contract_tests, contract_checks, commands)
 """The families that run something of the task; the others say what is wrong with a proof."""
 
 

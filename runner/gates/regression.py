@@ -12,8 +12,7 @@ from dataclasses import field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.gates import contract_tests, contracts, proof_cache, shim
-from runner.gates.contracts import contract_checks
+from runner.gates import contract_checks, contract_tests, proof_cache, shim
 from runner.gates.registry import Proven, together
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
@@ -239,7 +238,7 @@ def _check(traced: Traced, bench: GateContext) -> Check:
     """The other task's check as one about this change."""
     checks = contract_tests.checks(traced.task, bench.settings)
     if traced.is_contract:
-        checks = contracts.checks(traced.task, bench.settings)
+        checks = contract_checks.checks(traced.task, bench.settings)
     check = next(one for one in checks if one.id == traced.name)
     return replace(check, id=traced.check, task=traced.task.id)
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.gates.base import INTEGRITY, Check, Proved
-from runner.gates.contracts.contract_context import ContractContext, project_python
-from runner.gates.contracts.entries import Refused
+from runner.gates.contract_checks import make_context
 from runner.languages.registry import is_written_in
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.process.limits import Limits
+from runner.process.tools import find_project_python
 from runner.secrets.redact import redact
 from runner.text.syntax import python_tree
 
@@ -133,7 +133,7 @@ def _run(
     check: Check, bench: GateContext, program: str, name: str, script: str, job: object
 ) -> object:
     """What the script wrote down; nothing where it did not end."""
-    place = ContractContext.of(check, bench)
+    place = make_context(check, bench)
     source = place.put(name, script.encode())
     words = (source, place.write("job.json", job), place.path("answers.json"))
     limits = replace(check.limits, hard=_SECONDS, idle=_SECONDS, soft=0.0)
@@ -174,11 +174,10 @@ def _in_python(check: Check, bench: GateContext, examples: Sequence[Example]) ->
         )
     if not job:
         return
-    try:
-        python = project_python(bench)
-    except Refused:
+    python = find_project_python(bench.place, bench.environment)
+    if python is None:
         return
-    program = f"{shlex.quote(python)} -B"  # nothing is to be written beside the code
+    program = f"{shlex.quote(str(python))} -B"  # nothing is to be written beside the code
     yield from _tell(
         check, bench, asked, _run(check, bench, program, "ask.py", example_programs.PYTHON, job)
     )

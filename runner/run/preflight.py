@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
+from runner.contracts.entries import find_missing_tools
 from runner.errors import RunnerError
-from runner.gates.contracts.entries import find_missing_tools
 from runner.gates.script_targets import find_started_files
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.registry import choose

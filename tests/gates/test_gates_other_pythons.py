@@ -15,7 +15,7 @@ from runner.process.limits import Limits
 
 SUPPORTED = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
 FOLDER = Path(shim.__file__).parent
-INJECTED = (*shim._FILES, "contracts/inside/describe.py", "contracts/inside/serve.py")
+INJECTED = (*shim._FILES, "../contracts/inside/describe.py", "../contracts/inside/serve.py")
 """What runs in an interpreter of the project; the other scripts run on the runner's own."""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.gates.contracts.entries import openapi
+from runner.contracts.entries import openapi
 from runner.plan.document import read_plan
 
 PLAN = "# P\n\n## TASK-001: a\n\n- Output files: `a`\n- Contracts: {}\n"

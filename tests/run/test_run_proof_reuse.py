@@ -9,7 +9,7 @@ import pytest
 from run_build import a_ledger, a_task
 
 from runner.config.settings import Settings
-from runner.gates.contracts.entries import name_checks
+from runner.contracts.entries import name_checks
 from runner.model import (
     Action,
     Change,

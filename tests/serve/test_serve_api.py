@@ -11,9 +11,9 @@ import types
 import pytest
 from site_plans import GREET, journal
 
-from runner.gates.contracts.inside import drive
-from runner.gates.contracts.inside.application import Inventory
-from runner.gates.contracts.inside.report import Report
+from runner.contracts.inside import drive
+from runner.contracts.inside.application import Inventory
+from runner.contracts.inside.report import Report
 from runner.journal.events import TaskApproved
 from runner.journal.log import Journal
 

@@ -7,9 +7,9 @@ from team_people import Team
 from test_serve_api import home, let_in
 from test_team_roles import DOCUMENT, SHOP
 
-from runner.gates.contracts.inside import drive
-from runner.gates.contracts.inside.application import Inventory
-from runner.gates.contracts.inside.report import Report
+from runner.contracts.inside import drive
+from runner.contracts.inside.application import Inventory
+from runner.contracts.inside.report import Report
 from runner.team.build_queue import Wanted, find_build, queue_build
 from runner.team.shown_work import ShownWork, write_shown
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN
-from runner.gates.contracts.entries import documents
+from runner.contracts.entries import documents
 from runner.gates.test_paths import is_test_path
 from runner.model import ProvenBy
 from runner.model.grades import proof_kind

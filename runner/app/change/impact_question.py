@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.app.prove.prove_tree import Reproven
-    from runner.gates.contracts import touched_contracts
+    from runner.contracts import touched_contracts
     from runner.impact.answer import Answer, Changed
     from runner.impact.inputs import Knowledge
     from runner.model import Task
     from runner.project import Project
 else:
-    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
+    touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 
 _STANDING = frozenset({Status.DONE, Status.STALE})

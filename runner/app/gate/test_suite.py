@@ -18,7 +18,7 @@ from runner.app.inspect.test_frameworks import TestFramework, find_test_framewor
 from runner.config.stack import detect_stack
 from runner.context.tree import Tree
 from runner.errors import RunnerError
-from runner.gates import contract_tests, contracts
+from runner.gates import contract_checks, contract_tests
 from runner.languages.registry import row_named
 from runner.lazy_dataclass import dataclass
 from runner.model import Level, Spec, Status, Task, TestContract
@@ -67,7 +67,7 @@ class TestSuite:
 
     def ids_of(self, task: Task, settings: Settings) -> tuple[str, ...]:
         """The test contracts and contracts of a task."""
-        families = (contract_tests, contracts)
+        families = (contract_tests, contract_checks)
         return tuple(one.id for family in families for one in family.checks(task, settings))
 
     def as_plan(self) -> Plan:

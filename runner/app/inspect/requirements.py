@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
+from runner.contracts.entries import find_missing_packages
 from runner.errors import RunnerError
-from runner.gates.contracts.entries import find_missing_packages
 from runner.implementers.agents.preset import PRESETS
 from runner.implementers.agents.program import OTHER, AgentProgram
 from runner.implementers.registry import agent_of, choose

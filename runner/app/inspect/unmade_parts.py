@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from runner.config.stack import detect_stack
-from runner.gates.contracts.entries import documents, modules
+from runner.contracts.entries import documents, modules
 from runner.impact import targets
 from runner.languages.registry import is_source
 from runner.lazy_dataclass import dataclass

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.app.build.run_parts import sandbox_of
-from runner.gates import contract_tests, contracts, shim
+from runner.gates import contract_checks, contract_tests, shim
 from runner.gates.count_parsers import ran_no_test
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -232,7 +232,7 @@ class _Room:
 
 def _run(bench: GateContext, id_: str, *, observed: bool) -> Reproven:
     """One test contract or contract, as the proof of its task runs it."""
-    family = contracts if id_.startswith(CONTRACT) else contract_tests
+    family = contract_checks if id_.startswith(CONTRACT) else contract_tests
     check = next(one for one in family.checks(bench.task, bench.settings) if one.id == id_)
     if not observed:
         check = replace(check, task=bench.task.id)  # whose lines nobody counts

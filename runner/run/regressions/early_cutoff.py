@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.entries import documents
+from runner.contracts.entries import documents
 from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -23,7 +23,7 @@ from runner.run.dependents import behind_whom
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from runner.gates.contracts import compatibility, document
+    from runner.contracts import compatibility, document
     from runner.impact import reach
     from runner.impact.change import Changed
     from runner.impact.reach import CutOff
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
 else:
-    compatibility = lazy_module("runner.gates.contracts.compatibility")
+    compatibility = lazy_module("runner.contracts.compatibility")
     reach = lazy_module("runner.impact.reach")
-    document = lazy_module("runner.gates.contracts.document")
+    document = lazy_module("runner.contracts.document")
 
 
 @dataclass

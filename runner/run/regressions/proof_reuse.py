@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from runner.gates.contracts import entries, touched_contracts
-    from runner.gates.contracts.touched_contracts import Held, Touching
+    from runner.contracts import entries, touched_contracts
+    from runner.contracts.touched_contracts import Held, Touching
     from runner.impact import inputs, reach
     from runner.impact.inputs import Knowledge
     from runner.impact.reach import Reached
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
     """How changes reach what a proposal's proof rests on; "" if they do not."""
 else:
-    entries = lazy_module("runner.gates.contracts.entries")
+    entries = lazy_module("runner.contracts.entries")
     inputs = lazy_module("runner.impact.inputs")
     reach = lazy_module("runner.impact.reach")
-    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
+    touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 _OWN = ("test", "coverage", "mutation")
 """Kinds of proofs that rest on the task's own tests alone."""

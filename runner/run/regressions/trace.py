@@ -12,7 +12,7 @@ from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING, TypeVar
 
-from runner.gates.contracts.entries import name_checks
+from runner.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.gates.contracts import compatibility, touched_contracts
+    from runner.contracts import compatibility, touched_contracts
     from runner.impact import inputs
     from runner.impact.inputs import Knowledge
     from runner.impact.reasons import Affected, Why, Width
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from runner.run.regressions import proof_reuse
     from runner.run.regressions.proof_reuse import ReachedContract
 else:
-    compatibility = lazy_module("runner.gates.contracts.compatibility")
+    compatibility = lazy_module("runner.contracts.compatibility")
     inputs = lazy_module("runner.impact.inputs")
-    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
+    touched_contracts = lazy_module("runner.contracts.touched_contracts")
     proof_reuse = lazy_module("runner.run.regressions.proof_reuse")
 
 

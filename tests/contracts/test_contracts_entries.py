@@ -2,8 +2,8 @@
 
 import pytest
 
-from runner.gates.contracts import entries
-from runner.gates.contracts.entries import Kind, OpenApi, Refused, Schema
+from runner.contracts import entries
+from runner.contracts.entries import Kind, OpenApi, Refused, Schema
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,21 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Fitted, Proved, failures_of, proof_of
-from runner.gates.contracts import contract_context
-from runner.gates.contracts.document import bundle_document, parse_document
-from runner.gates.contracts.entries import Kind, Refused, require_packages, versions
-from runner.gates.contracts.schema_equality import differences
+from runner.contracts.contract_context import ContractResult
+from runner.contracts.document import bundle_document, parse_document
+from runner.contracts.entries import Kind, Refused, require_packages, versions
+from runner.contracts.schema_equality import differences
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Proof, Verdict, digest_of
+from runner.model import Finding, digest_of
 from runner.process.tools import which
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     import jsonschema
 
-    from runner.gates.base import Check, GateContext
-    from runner.gates.contracts.contract_context import ContractContext
-    from runner.gates.contracts.document import Json
-    from runner.gates.contracts.entries import Schema
+    from runner.contracts.contract_context import ContractContext
+    from runner.contracts.document import Json
+    from runner.contracts.entries import Schema
 else:
     jsonschema = lazy_module("jsonschema")
 
@@ -133,9 +131,9 @@ try {
 """
 
 
-def zod_line(source: str, name: str, place: ContractContext, bench: GateContext, out: str) -> str:
+def zod_line(source: str, name: str, place: ContractContext, out: str) -> str:
     """The shell line that writes the schema to `out`; raises Refused where there is no node."""
-    node = which("node", bench.environment)
+    node = which("node", place.environment)
     if node is None:
         raise Refused("tool missing: node, which runs Zod", hint="install node and put it on PATH")
     script = place.put("zod.mjs", _SCRIPT.lstrip().encode())
@@ -148,22 +146,21 @@ _OUT = "said.json"
 _HINT = "see https://json-schema.org/understanding-json-schema for what belongs there"
 
 
-def prove(check: Check, entry: Schema, bench: GateContext) -> Proved:
-    """Hold what the entry names against the schema; raises Refused where that cannot begin."""
+def compare_schema(entry: Schema, context: ContractContext) -> ContractResult:
+    """Compare the schema with what the entry names; raises Refused where that cannot begin."""
     require_packages("schema")
-    schema = bundle_document(entry.path, contract_context.reader(bench))
+    schema = bundle_document(entry.path, context.read_source)
     _check_schema(schema, entry.path)
-    proved = _prove(check, entry, schema, bench)
-    return replace(proved, tools=versions("jsonschema"))
+    return replace(_compare(entry, schema, context), tools=versions("jsonschema"))
 
 
-def _prove(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
+def _compare(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
     match entry.kind:
         case Kind.NOTHING:
-            return Proved(_by_itself(check, schema))
+            return ContractResult(output=digest_of(json.dumps(schema).encode()))
         case Kind.INSTANCES:
-            return _instances(check, entry, schema, bench)
-    return _make_proved(check, entry, schema, bench)
+            return _instances(entry, schema, context)
+    return _compare_model(entry, schema, context)
 
 
 def _check_schema(schema: Json, path: str) -> None:
@@ -184,52 +181,32 @@ def _check_schema(schema: Json, path: str) -> None:
         raise Refused(f"{path} is nested too deep", path=path) from problem
 
 
-def _by_itself(check: Check, schema: Json) -> Proof:
-    """The proof of a schema that nothing is held against: no command ran."""
-    return Proof(
-        id=check.id,
-        kind=check.kind,
-        command=check.command,
-        verdict=Verdict.PASS,
-        exit=0,
-        seconds=0.0,
-        output=digest_of(json.dumps(schema).encode()),
-    )
-
-
 # --- a type or a Zod schema -----------------------------------------------------------
 
 
-def _make_proved(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
-    place = contract_context.ContractContext.of(check, bench)
-    out = place.path(_OUT)
+def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
+    out = context.path(_OUT)
     if entry.kind is Kind.ZOD:
-        line = zod_line(entry.source, entry.name, place, bench, out)
+        line = zod_line(entry.source, entry.name, context, out)
     else:
-        line = place.theirs(contract_context.project_python(bench), "describe", entry.source, out)
-    ran = bench.run(check, Fitted(line, {}))
-    proof = proof_of(check, ran, bench, ())
-    said = place.read(_OUT)
-    error = said.get("error") if isinstance(said, dict) else None
+        line = context.theirs(context.python, "describe", entry.source, out)
+    ran = context.run(line)
+    answer = context.read(_OUT)
+    error = answer.get("error") if isinstance(answer, dict) else None
     if isinstance(error, str):
         finding = Finding(
-            check=check.id,
+            check=context.check,
             message=f"nothing to compare {entry.path} with: {redact(error)}",
             hint="see what it printed" if ran.tail.strip() else _explain_entry(entry),
             detail=ran.tail,
         )
-        return Proved(replace(proof, verdict=Verdict.FAIL), (finding,))
-    models = said.get("schemas") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or not isinstance(models, list) or not models:
-        silent = _silent(check, ran.tail)
-        findings = failures_of(check, ran, proof) or (silent,)
-        return Proved(replace(proof, verdict=Verdict.FAIL), findings)
-    different = _fewest(schema, models, loose=said.get("loose") is True)
-    findings = tuple(_different(check, entry, text) for text in different)
-    verdict = Verdict.FAIL if findings else proof.verdict
-    findings = findings or failures_of(check, ran, proof)
-    counts = (("differences", len(different)),)
-    return Proved(replace(proof, verdict=verdict, counts=counts), findings)
+        return ContractResult(ran, (finding,))
+    models = answer.get("schemas") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict) or not isinstance(models, list) or not models:
+        return ContractResult(ran, silent=_make_silent(context, ran.tail))
+    different = _fewest(schema, models, loose=answer.get("loose") is True)
+    findings = tuple(_different(context.check, entry, text) for text in different)
+    return ContractResult(ran, findings, (("differences", len(different)),))
 
 
 def _explain_entry(entry: Schema) -> str:
@@ -243,20 +220,20 @@ def _fewest(schema: Json, models: list[Json], *, loose: bool) -> tuple[str, ...]
     return min((differences(schema, model, loose=loose) for model in models), key=len)
 
 
-def _different(check: Check, entry: Schema, text: str) -> Finding:
+def _different(check: str, entry: Schema, text: str) -> Finding:
     name = f"{entry.source}:{entry.name}" if entry.name else entry.source
     return Finding(
-        check=check.id,
+        check=check,
         message=redact(text),
         path=entry.path,
         hint=f"let {entry.path} and {name} say the same",
     )
 
 
-def _silent(check: Check, tail: str) -> Finding:
+def _make_silent(context: ContractContext, tail: str) -> Finding:
     return Finding(
-        check=check.id,
-        message=f"{check.command}: the type was not said, though the command ended well",
+        check=context.check,
+        message=f"{context.shown}: the type was not said, though the command ended well",
         hint="a module that is imported must not end the process",
         detail=tail,
     )
@@ -265,42 +242,38 @@ def _silent(check: Check, tail: str) -> Finding:
 # --- instances ------------------------------------------------------------------------
 
 
-def _instances(check: Check, entry: Schema, schema: Json, bench: GateContext) -> Proved:
-    instances = _read(entry, bench)
-    place = contract_context.ContractContext.of(check, bench)
-    report = place.path("report.json")
+def _instances(entry: Schema, schema: Json, context: ContractContext) -> ContractResult:
+    instances = _read(entry, context)
+    report = context.path("report.json")
     job = {"schema": schema, "instances": instances, "report": report}
-    line = place.ours("instances", place.write("job.json", job))
-    ran = bench.run(check, Fitted(line, {}))
-    proof = proof_of(check, ran, bench, (("instances", len(instances)),))
-    said = place.read("report.json")
-    problems = said.get("problems") if isinstance(said, dict) else None
+    ran = context.run(context.ours("instances", context.write("job.json", job)))
+    answer = context.read("report.json")
+    problems = answer.get("problems") if isinstance(answer, dict) else None
+    counts = (("instances", len(instances)),)
     if not isinstance(problems, list):
-        findings = failures_of(check, ran, proof) or (_silent(check, ran.tail),)
-        return Proved(replace(proof, verdict=Verdict.FAIL), findings)
-    found = tuple(_wrong(check, entry, one) for one in problems if isinstance(one, dict))
-    return Proved(proof, found or failures_of(check, ran, proof))
+        return ContractResult(ran, (), counts, silent=_make_silent(context, ran.tail))
+    found = (_wrong(context.check, entry, one) for one in problems if isinstance(one, dict))
+    return ContractResult(ran, tuple(found), counts)
 
 
-def _read(entry: Schema, bench: GateContext) -> dict[str, Json]:
+def _read(entry: Schema, context: ContractContext) -> dict[str, Json]:
     """The instances by path; raises Refused where there is none, or one is no JSON."""
-    paths = contract_context.match_files(bench, entry.source)
+    paths = context.match_files(entry.source)
     if not paths:
         hint = "write an instance there, or name one that is there"
         raise Refused(f"{entry.source} names no file", hint=hint)
     if len(paths) > _MOST_INSTANCES:
         raise Refused(f"{entry.source} names more than {_MOST_INSTANCES} files")
-    read = contract_context.reader(bench)
-    contents = {path: read(path) for path in paths}
+    contents = {path: context.read_source(path) for path in paths}
     if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
         raise Refused(f"{entry.source} names more than {_LARGEST_TOGETHER} bytes")
     return {path: parse_document(content, path) for path, content in contents.items()}
 
 
-def _wrong(check: Check, entry: Schema, problem: dict[str, Json]) -> Finding:
+def _wrong(check: str, entry: Schema, problem: dict[str, Json]) -> Finding:
     path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
     return Finding(
-        check=check.id,
+        check=check,
         message=f"it is not as {entry.path} says: {text} (at {where})",
         path=posixpath.normpath(path),
         hint=f"change {path}, or {entry.path} if that is what was meant",

@@ -12,7 +12,7 @@ import posixpath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 
-from runner.gates.contracts.entries import Refused
+from runner.contracts.entries import Refused
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from runner.gates.contracts.entries import Refused
-from runner.gates.contracts.schema_equality import differences
+from runner.contracts.entries import Refused
+from runner.contracts.schema_equality import differences
 
 TEXT = {"type": "string"}
 

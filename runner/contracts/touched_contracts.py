@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.contracts.compatibility import Difference, compare_documents
-from runner.gates.contracts.document import bundle_document
-from runner.gates.contracts.entries import Refused, documents, modules, name_checks
+from runner.contracts.compatibility import Difference, compare_documents
+from runner.contracts.document import bundle_document
+from runner.contracts.entries import Refused, documents, modules, name_checks
 from runner.impact.owners import Named
 from runner.model import Finding, Severity
 from runner.text.wording import plural
@@ -14,7 +14,6 @@ from runner.text.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from runner.gates.base import GateContext
     from runner.model import Contract, Task
 
 _SHOWN = 10
@@ -79,15 +78,21 @@ def is_closed(contract: Contract, is_file: Callable[[str], bool]) -> bool:
 
 
 def find_broken_promises(
-    check: str, kind: str, path: str, bench: GateContext
+    check: str,
+    kind: str,
+    path: str,
+    before: Callable[[str], bytes | None],
+    after: Callable[[str], bytes | None],
 ) -> tuple[Finding, ...]:
-    """A warning for each thing a change of this contract breaks for those who keep to the old."""
-    before, after = bench.before(path), bench.after(path)
-    if before is None or after is None or before == after:
+    """A warning for each thing a change of this contract breaks for those who keep to the old.
+
+    `before` and `after` give the bytes of a path in each tree.
+    """
+    if None in (before(path), after(path)) or before(path) == after(path):
         return ()
     try:
-        old = bundle_document(path, _make_reader(bench.before))
-        new = bundle_document(path, _make_reader(bench.after))
+        old = bundle_document(path, _make_reader(before))
+        new = bundle_document(path, _make_reader(after))
         found = [change for change in compare_documents(kind, old, new) if change.breaking]
     except (Refused, RecursionError):  # what is wrong with the file is told when it is checked
         return ()

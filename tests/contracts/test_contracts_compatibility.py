@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from runner.gates.contracts.compatibility import compare, compare_documents, is_breaking
-from runner.gates.contracts.document import bundle_document
+from runner.contracts.compatibility import compare, compare_documents, is_breaking
+from runner.contracts.document import bundle_document
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}

@@ -9,13 +9,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.contracts.schema_equality import Side, differences
-from runner.gates.contracts.schema_normal_form import Shape, key_of, shape, without_null
+from runner.contracts.schema_equality import Side, differences
+from runner.contracts.schema_normal_form import Shape, key_of, shape, without_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.contracts.document import Json
+    from runner.contracts.document import Json
 
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")

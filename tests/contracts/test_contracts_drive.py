@@ -11,9 +11,9 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 
-from runner.gates.contracts.inside import drive
-from runner.gates.contracts.inside.application import Inventory
-from runner.gates.contracts.inside.report import Ended, Report
+from runner.contracts.inside import drive
+from runner.contracts.inside.application import Inventory
+from runner.contracts.inside.report import Ended, Report
 
 THING = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 BODY = {"content": {"application/json": {"schema": THING}}}
@@ -70,7 +70,7 @@ def served(app):
 
 _LOAD = """
 import json, sys, types
-from runner.gates.contracts.inside import plain_settings
+from runner.contracts.inside import plain_settings
 exec(sys.argv[1])
 check, invalid = plain_settings.load_validator()
 document = json.loads(sys.argv[2])

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from runner import effects
-from runner.gates.base import Fitted, Proved, failures_of, proof_of
-from runner.gates.contracts import contract_context
-from runner.gates.contracts.document import bundle_document
-from runner.gates.contracts.entries import Refused, require_packages, versions
-from runner.model import Finding, Severity, Verdict
+from runner.contracts.contract_context import ContractResult
+from runner.contracts.document import bundle_document
+from runner.contracts.entries import Refused, require_packages, versions
+from runner.model import Finding, Severity
 from runner.process.tools import capture
 from runner.secrets.redact import redact, redact_tail
 from runner.text.wording import plural
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from runner.gates.base import Check, GateContext
-    from runner.gates.contracts.document import Json
-    from runner.gates.contracts.entries import OpenApi
-    from runner.model import Proof
-    from runner.process.base import Ran
+    from runner.contracts.contract_context import ContractContext
+    from runner.contracts.document import Json
+    from runner.contracts.entries import OpenApi
 
 
 SEED = 20_01_1789
@@ -78,35 +74,24 @@ class Report(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def prove(check: Check, entry: OpenApi, bench: GateContext) -> Proved:
+def test_application(entry: OpenApi, context: ContractContext) -> ContractResult:
     """Run one test; raises Refused where there is nothing that could be run."""
     require_packages("openapi")
-    document = bundle_document(entry.path, contract_context.reader(bench))
+    document = bundle_document(entry.path, context.read_source)
     if not isinstance(document, dict):
         hint = "write an object with `openapi`, `info` and `paths` there"
         raise Refused(f"{entry.path} is no OpenAPI document", hint=hint, path=entry.path)
-    place = contract_context.ContractContext.of(check, bench)
-    ran = bench.run(check, Fitted(_line(entry, place, document, bench, check), {}))
-    report = _report(place.read("report.json"))
-    proof = proof_of(check, ran, bench, _counts(report))
-    findings = tuple(_findings(check, entry, report)) if report else ()
-    if report is None:
-        findings = (_silent(check, ran, proof),)
-    bad = any(finding.refuses for finding in findings)
-    verdict = Verdict.FAIL if bad else proof.verdict
+    ran = context.run(_line(entry, context, document))
+    report = _report(context.read("report.json"))
+    findings = tuple(_findings(context.check, entry, report)) if report else ()
+    silent = None if report else _make_silent(context, ran.tail)
     tools = versions("openapi-spec-validator", "schemathesis")
-    return Proved(replace(proof, verdict=verdict), findings, tools=tools)
+    return ContractResult(ran, findings, _counts(report), tools, silent)
 
 
-def _line(
-    entry: OpenApi,
-    place: contract_context.ContractContext,
-    document: dict[str, Json],
-    bench: GateContext,
-    check: Check,
-) -> str:
+def _line(entry: OpenApi, place: ContractContext, document: dict[str, Json]) -> str:
     """The shell line that starts both; what the application prints goes to the driver."""
-    put_tables(bench.kept, place.folder / "home")
+    put_tables(place.kept, place.folder / "home")
     job = {
         "document": document,
         "home": place.path("home"),
@@ -116,28 +101,27 @@ def _line(
         "url": entry.url,
         "prefix": prefix_of(document),
         "seed": SEED,
-        "examples": bench.settings.contract_examples,
+        "examples": place.examples,
         # Half for the start and an eighth for an answer: with as many late ones as are waited for
         # (`drive.MOST_LATE`) there is time left for the report.
-        "start_seconds": min(START_SECONDS, check.limits.hard * _MARGIN / 2),
-        "answer_seconds": min(ANSWER_SECONDS, check.limits.hard * _MARGIN / 8),
-        "seconds": check.limits.hard * _MARGIN,
+        "start_seconds": min(START_SECONDS, place.seconds * _MARGIN / 2),
+        "answer_seconds": min(ANSWER_SECONDS, place.seconds * _MARGIN / 8),
+        "seconds": place.seconds * _MARGIN,
     }
     driver = place.ours("drive", place.write("job.json", job))
     pipe = shlex.quote(place.path("output"))
     # To open a pipe waits for its other end (fifo(7)), so the application does not start before the
     # driver has looked whether its port is free.
     return (
-        f"mkfifo {pipe} && {{ {_start(entry, place, bench)} >{pipe} 2>&1 & "
+        f"mkfifo {pipe} && {{ {_start(entry, place)} >{pipe} 2>&1 & "
         f"{driver}; code=$?; kill -9 $! 2>/dev/null; exit $code; }}"
     )
 
 
-def _start(entry: OpenApi, place: contract_context.ContractContext, bench: GateContext) -> str:
+def _start(entry: OpenApi, place: ContractContext) -> str:
     if entry.url:
         return shlex.join(("sh", "-c", entry.start))
-    python = contract_context.project_python(bench)
-    return place.theirs(python, "serve", entry.app, place.path("address.json"))
+    return place.theirs(place.python, "serve", entry.app, place.path("address.json"))
 
 
 def prefix_of(document: dict[str, Json]) -> str:
@@ -185,16 +169,16 @@ def _counts(report: Report | None) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _findings(check: Check, entry: OpenApi, report: Report) -> Iterator[Finding]:
+def _findings(check: str, entry: OpenApi, report: Report) -> Iterator[Finding]:
     if report.ended != "tested":
         yield _not_tested(check, entry, report)
     elif report.operations and not report.requests:
-        yield Finding(check=check.id, message=f"no operation of {entry.path} was called")
+        yield Finding(check=check, message=f"no operation of {entry.path} was called")
     problems = sorted(report.problems, key=lambda one: one.is_untried)
     for problem in problems[:_SHOWN]:
         said = f"could not be tried: {problem.text}" if problem.is_untried else problem.text
         yield Finding(
-            check=check.id,
+            check=check,
             message=f"{problem.operation} {said}",
             path=entry.path,
             severity=Severity.WARNING if problem.is_untried else Severity.ERROR,
@@ -203,7 +187,7 @@ def _findings(check: Check, entry: OpenApi, report: Report) -> Iterator[Finding]
         )
     if more := problems[_SHOWN:]:
         yield Finding(
-            check=check.id,
+            check=check,
             message=f"{plural(len(more), 'more difference')} from {entry.path}",
             severity=Severity.WARNING if more[0].is_untried else Severity.ERROR,
         )
@@ -216,7 +200,7 @@ def _detail(problem: Problem, report: Report) -> str:
     return f"{problem.request}\n\nit printed at last:\n{redact_tail(report.log, _LAST)}"
 
 
-def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
+def _not_tested(check: str, entry: OpenApi, report: Report) -> Finding:
     name = entry.app or entry.start
     said = {
         "invalid": f"it is no valid OpenAPI document: {report.message}",
@@ -232,7 +216,7 @@ def _not_tested(check: Check, entry: OpenApi, report: Report) -> Finding:
     started = "name an application that can be imported: MODULE:NAME" if entry.app else ""
     printed = "see what it printed" if report.log.strip() else started
     return Finding(
-        check=check.id,
+        check=check,
         message=said.get(report.ended, f"the test broke off: {report.message}"),
         path=entry.path if report.ended == "invalid" else "",
         hint=hints.get(report.ended, printed),
@@ -250,16 +234,10 @@ def _hint(problem: Problem, entry: OpenApi) -> str:
     return f"change the application, or {entry.path} if that is what was meant"
 
 
-def _silent(check: Check, ran: Ran, proof: Proof) -> Finding:
-    """A driver that left no report has proven nothing, however it ended."""
-    message = f"the test of {check.command} left no report"
-    ended = failures_of(check, ran, proof)
-    return Finding(
-        check=check.id,
-        message=ended[0].message if ended else message,
-        hint=f"see what it printed, and {proof.log}",
-        detail=ran.tail,
-    )
+def _make_silent(context: ContractContext, tail: str) -> Finding:
+    """Return the failure of a driver that left no report: it has shown nothing."""
+    message = f"the test of {context.shown} left no report"
+    return Finding(check=context.check, message=message, hint="see what it printed", detail=tail)
 
 
 # --- unicode tables -------------------------------------------------------------------

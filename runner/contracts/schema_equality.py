@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.contracts.entries import Refused
-from runner.gates.contracts.schema_normal_form import Shape, key_of, shape, without_null
+from runner.contracts.entries import Refused
+from runner.contracts.schema_normal_form import Shape, key_of, shape, without_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.contracts.document import Json
+    from runner.contracts.document import Json
 
 _MOST = 50
 _STEPS = 20_000

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from runner.gates.contracts.inside.operations import operations_of, shape
-from runner.gates.contracts.inside.report import Ended
+from runner.contracts.inside.operations import operations_of, shape
+from runner.contracts.inside.report import Ended
 
 if TYPE_CHECKING:
-    from runner.gates.contracts.inside.report import Report
+    from runner.contracts.inside.report import Report
 
 
 TAIL = 4000

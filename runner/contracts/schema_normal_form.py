@@ -11,14 +11,14 @@ import json
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.entries import Refused
+from runner.contracts.entries import Refused
 from runner.lazy_dataclass import dataclass
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from runner.gates.contracts.document import Json
+    from runner.contracts.document import Json
 
 ANY = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
 _BOUNDS = (

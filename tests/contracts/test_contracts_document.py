@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from runner.gates.contracts import document
-from runner.gates.contracts.document import bundle_document, parse_document
-from runner.gates.contracts.entries import Refused
+from runner.contracts import document
+from runner.contracts.document import bundle_document, parse_document
+from runner.contracts.entries import Refused
 
 
 def refusal(act):

@@ -7,7 +7,7 @@ import pytest
 from runner.model import BlockKind, Verdict
 from runner.plan.document import read_plan
 
-PLAN = Path(__file__).parents[3] / "examples" / "bookings" / "TASK-GRAPH.md"
+PLAN = Path(__file__).parents[2] / "examples" / "bookings" / "TASK-GRAPH.md"
 GOOD_STATUS = "return _problem(HTTPStatus.BAD_REQUEST, str(error))"
 GOOD_BODY = "return Answer(HTTPStatus.CREATED, to_json(booking), (location,))"
 

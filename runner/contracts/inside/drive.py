@@ -24,16 +24,16 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from runner.gates.contracts.inside.application import (
+from runner.contracts.inside.application import (
     Inventory,
     Output,
     only_loopback,
     reachable,
     refuse_taken_port,
 )
-from runner.gates.contracts.inside.operations import operations_of, references_of, resolve_reference
-from runner.gates.contracts.inside.plain_settings import load_validator
-from runner.gates.contracts.inside.report import (
+from runner.contracts.inside.operations import operations_of, references_of, resolve_reference
+from runner.contracts.inside.plain_settings import load_validator
+from runner.contracts.inside.report import (
     Ended,
     Report,
     describe_failure,

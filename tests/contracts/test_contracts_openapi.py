@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from runner.contracts import entries, openapi
+from runner.contracts.inside.report import Report
 from runner.gates.base import Check
-from runner.gates.contracts import entries, openapi
-from runner.gates.contracts.inside.report import Report
 from runner.model import Verdict
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox

@@ -5,8 +5,9 @@ import json
 from gates_bench import a_task
 
 from runner.config.settings import Settings
-from runner.gates.contracts import checks, entries
-from runner.gates.contracts.touched_contracts import Held
+from runner.contracts import entries
+from runner.contracts.touched_contracts import Held
+from runner.gates.contract_checks import checks
 from runner.model import Action, Change, Contract, Network, Severity, Verdict
 
 

@@ -1,4 +1,4 @@
-"""Contracts as checks: which there are for a task, and the run of one.
+"""API and data contracts as checks: which there are for a task, and the run of one.
 
 A contract of another task is held against a change of what lies under it.
 """
@@ -8,23 +8,34 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates.base import Check, Proved, command_limits
-from runner.gates.contracts.entries import Refused, documents, name_checks
+from runner.contracts.entries import Refused, documents, name_checks
+from runner.gates.base import (
+    Check,
+    Fitted,
+    Proved,
+    command_limits,
+    failures_of,
+    file_name,
+    proof_of,
+)
+from runner.gates.own_files import make_empty, own_folder
 from runner.lazy_module import lazy_module
 from runner.model import Contract, Finding, Network, Proof, Severity, Verdict, digest_of
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
+    from runner.contracts import contract_context, entries, openapi, schema, touched_contracts
+    from runner.contracts.contract_context import ContractContext, ContractResult
     from runner.gates import commands
     from runner.gates.base import GateContext
-    from runner.gates.contracts import entries, openapi, schema, touched_contracts
-    from runner.model import Task
+    from runner.model import Digest, Task
 else:
     commands = lazy_module("runner.gates.commands")
-    entries = lazy_module("runner.gates.contracts.entries")
-    openapi = lazy_module("runner.gates.contracts.openapi")
-    schema = lazy_module("runner.gates.contracts.schema")
-    touched_contracts = lazy_module("runner.gates.contracts.touched_contracts")
+    contract_context = lazy_module("runner.contracts.contract_context")
+    entries = lazy_module("runner.contracts.entries")
+    openapi = lazy_module("runner.contracts.openapi")
+    schema = lazy_module("runner.contracts.schema")
+    touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 
 _NOT_RUN = 126
@@ -68,37 +79,68 @@ def prove(check: Check, bench: GateContext) -> Proved:
     if contract is None or contract.kind == "command":
         return commands.prove(check, bench)
     try:
-        proved = _prove_contract(check, contract, bench)
+        proved = _make_proved(check, _run_contract(check, contract, bench), bench)
     except Refused as refused:
         proved = _make_refused_proof(check, refused)
     return replace(proved, findings=(*proved.findings, *_find_breaks(check, contract, bench)))
 
 
-def _prove_contract(check: Check, contract: Contract, bench: GateContext) -> Proved:
+def make_context(check: Check, bench: GateContext) -> ContractContext:
+    """Return the place of a check with an empty folder; no link in the box is followed."""
+    above = own_folder(bench.place.box, "contracts")
+    return contract_context.ContractContext(
+        check=check.id,
+        shown=check.command,
+        folder=make_empty(above / file_name(check.id)),
+        place=bench.place,
+        environment=bench.environment,
+        run=lambda line: bench.run(check, Fitted(line, {})),
+        seconds=check.limits.hard,
+        examples=bench.settings.contract_examples,
+        kept=bench.kept,
+    )
+
+
+def _run_contract(check: Check, contract: Contract, bench: GateContext) -> ContractResult:
+    context = make_context(check, bench)
     if contract.kind == "openapi":
-        return openapi.prove(check, entries.openapi(contract.value), bench)
-    return schema.prove(check, entries.schema(contract.value), bench)
+        return openapi.test_application(entries.openapi(contract.value), context)
+    return schema.compare_schema(entries.schema(contract.value), context)
+
+
+def _make_proved(check: Check, result: ContractResult, bench: GateContext) -> Proved:
+    """Return the proof of a result; a difference outranks the exit code of the command."""
+    if result.ran is None:
+        return Proved(_make_proof(check, Verdict.PASS, 0, result.output), tools=result.tools)
+    proof = proof_of(check, result.ran, bench, result.counts)
+    findings = result.findings or failures_of(check, result.ran, proof)
+    if result.silent is not None and not findings:
+        findings = (result.silent,)
+    if any(finding.refuses for finding in findings):
+        proof = replace(proof, verdict=Verdict.FAIL)
+    return Proved(proof, findings, tools=result.tools)
+
+
+def _make_proof(check: Check, verdict: Verdict, code: int, output: Digest, note: str = "") -> Proof:
+    """Return the proof of a check that ran no command."""
+    return Proof(check.id, check.kind, check.command, verdict, code, 0.0, output, note=note)
 
 
 def _find_breaks(check: Check, contract: Contract, bench: GateContext) -> tuple[Finding, ...]:
     path = next(iter(documents(contract)), "")
     return (
-        touched_contracts.find_broken_promises(check.id, contract.kind, path, bench) if path else ()
+        touched_contracts.find_broken_promises(
+            check.id, contract.kind, path, bench.before, bench.after
+        )
+        if path
+        else ()
     )
 
 
 def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     """Nothing ran: the proof says so, and the finding why."""
-    proof = Proof(
-        id=check.id,
-        kind=check.kind,
-        command=check.command,
-        verdict=Verdict.FAIL,
-        exit=_NOT_RUN,
-        seconds=0.0,
-        output=digest_of(refused.message.encode()),
-        note="it did not run",
-    )
+    output = digest_of(refused.message.encode())
+    proof = _make_proof(check, Verdict.FAIL, _NOT_RUN, output, "it did not run")
     said = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,

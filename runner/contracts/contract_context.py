@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates.base import file_name
-from runner.gates.contracts.document import LARGEST
-from runner.gates.contracts.entries import Refused
-from runner.gates.own_files import make_empty, own_folder
+from runner.contracts.document import LARGEST
+from runner.contracts.entries import Refused
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.tools import find_project_python
@@ -23,35 +21,60 @@ from runner.repo.tree_files import walk
 if TYPE_CHECKING:
     import io
     import zipfile
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from runner.gates.base import Check, GateContext
-    from runner.gates.contracts.document import Json
+    from runner.contracts.document import Json
+    from runner.model import Digest, Finding
     from runner.plan import globs
+    from runner.process.base import Place, Ran
 else:
     globs = lazy_module("runner.plan.globs")
     io = lazy_module("io")
     zipfile = lazy_module("zipfile")
 
 _INSIDE = Path(__file__).parent / "inside"
-_PACKAGE = ("runner", "gates", "contracts", "inside")
+_PACKAGE = ("runner", "contracts", "inside")
 _START = """import importlib, sys
-importlib.import_module("runner.gates.contracts.inside." + sys.argv.pop(1)).main()
+importlib.import_module("runner.contracts.inside." + sys.argv.pop(1)).main()
 """
 _LARGEST_REPORT = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class ContractResult:
+    """What one test of a contract showed, before it becomes a proof."""
+
+    ran: Ran | None = None
+    """How the command ended; None where the documents alone decide."""
+    findings: tuple[Finding, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
+    silent: Finding | None = None
+    """The failure where the command left no report and its exit code shows none."""
+    output: Digest = ""
+    """The digest of what was looked at where no command ran."""
+
+
+@dataclass(frozen=True, slots=True)
 class ContractContext:
-    """One check's folder in the box, the same path inside the sandbox and outside."""
+    """The place of one contract's test: its files, its own folder, and how to run a line there."""
 
+    check: str
+    """The id of the check, which findings carry."""
+    shown: str
+    """The entry as a person wrote it."""
     folder: Path
-
-    @classmethod
-    def of(cls, check: Check, bench: GateContext) -> ContractContext:
-        """An empty folder for this check; no link that a command left there is followed."""
-        above = own_folder(bench.place.box, "contracts")
-        return cls(make_empty(above / file_name(check.id)))
+    """An empty folder of the box, with the same path inside the sandbox and outside."""
+    place: Place
+    environment: Mapping[str, str]
+    run: Callable[[str], Ran]
+    """Run a shell line in the sandbox of the check."""
+    seconds: float
+    """How long the command may run."""
+    examples: int = 100
+    """Requests for each operation."""
+    kept: Path | None = None
+    """Folder in the user's cache."""
 
     def path(self, name: str) -> str:
         """A file of this folder."""
@@ -91,6 +114,38 @@ class ContractContext:
         source = self.put(f"{script}.py", (_INSIDE / f"{script}.py").read_bytes())
         return shlex.join((python, source, *arguments))
 
+    @property
+    def root(self) -> Path:
+        """The project's folder in the scratch tree."""
+        return self.place.tree / self.place.start
+
+    def read_source(self, path: str) -> bytes:
+        """Read a file of the scratch tree; raises Refused for a path outside, or no file."""
+        target = Path(os.path.realpath(self.root / path))
+        if not target.is_relative_to(os.path.realpath(self.place.tree)):
+            hint = "a link leads out of it: put a copy into the repository"
+            raise Refused(f"{path} lies outside the repository", hint=hint, path=path)
+        if not target.is_file():
+            raise Refused(f"{path} is not there", hint="write the file", path=path)
+        with target.open("rb") as file:
+            # One byte too many is enough for who parses it to see that it is too large.
+            return file.read(LARGEST + 1)
+
+    def match_files(self, glob: str) -> tuple[str, ...]:
+        """Return the files of the scratch tree that a path or glob names, in order."""
+        if not globs.is_glob(glob):
+            return (glob,)
+        found = sorted(_files(self.root, globs.literal_folder(glob)))
+        return tuple(path for path in found if globs.matches(glob, path))
+
+    @property
+    def python(self) -> str:
+        """The project's own Python: of its environment in the repository, else of PATH."""
+        if found := find_project_python(self.place, self.environment):
+            return str(found)
+        hint = "make a virtual environment in .venv, or put python3 on PATH"
+        raise Refused("there is no Python to run the project's code", hint=hint)
+
 
 @cache
 def _zip_scripts() -> bytes:
@@ -105,54 +160,8 @@ def _zip_scripts() -> bytes:
     return content.getvalue()
 
 
-# --- the scratch tree -----------------------------------------------------------------
-
-
-def root_of(bench: GateContext) -> Path:
-    """The project's folder in the scratch tree."""
-    return bench.place.tree / bench.place.start
-
-
-def reader(bench: GateContext) -> Callable[[str], bytes]:
-    """Reads files of the scratch tree; what lies outside, or is no file, raises Refused."""
-    root = root_of(bench)
-
-    def read(path: str) -> bytes:
-        target = Path(os.path.realpath(root / path))
-        if not target.is_relative_to(os.path.realpath(bench.place.tree)):
-            hint = "a link leads out of it: put a copy into the repository"
-            raise Refused(f"{path} lies outside the repository", hint=hint, path=path)
-        if not target.is_file():
-            raise Refused(f"{path} is not there", hint="write the file", path=path)
-        with target.open("rb") as file:
-            # One byte too many is enough for who parses it to see that it is too large.
-            return file.read(LARGEST + 1)
-
-    return read
-
-
-def match_files(bench: GateContext, glob: str) -> tuple[str, ...]:
-    """Files of the scratch tree that a path or glob names, in order."""
-    if not globs.is_glob(glob):
-        return (glob,)
-    root = root_of(bench)
-    return tuple(
-        path
-        for path in sorted(_files(root, globs.literal_folder(glob)))
-        if globs.matches(glob, path)
-    )
-
-
 def _files(root: Path, folder: str) -> Iterator[str]:
     for where, folders, names in walk(str(root / folder)):
         folders[:] = [name for name in folders if name not in (".git", "node_modules")]
         for name in names:
             yield (Path(where) / name).relative_to(root).as_posix()
-
-
-def project_python(bench: GateContext) -> str:
-    """The project's own Python: of its environment in the repository, else the first on PATH."""
-    if found := find_project_python(bench.place, bench.environment):
-        return str(found)
-    hint = "make a virtual environment in .venv, or put python3 on PATH"
-    raise Refused("there is no Python to run the project's code", hint=hint)

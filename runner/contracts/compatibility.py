@@ -12,17 +12,17 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from runner.gates.contracts.document import bundle_document
-from runner.gates.contracts.entries import Refused
-from runner.gates.contracts.inside.operations import operations_of, parameter_names, shape
-from runner.gates.contracts.schema_equality import Side
-from runner.gates.contracts.schema_narrowing import Difference, Direction, changes
-from runner.gates.contracts.schema_normal_form import resolve_reference
+from runner.contracts.document import bundle_document
+from runner.contracts.entries import Refused
+from runner.contracts.inside.operations import operations_of, parameter_names, shape
+from runner.contracts.schema_equality import Side
+from runner.contracts.schema_narrowing import Difference, Direction, changes
+from runner.contracts.schema_normal_form import resolve_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.contracts.document import Json
+    from runner.contracts.document import Json
 
 __all__ = ["Difference", "compare", "compare_documents", "is_breaking"]
 

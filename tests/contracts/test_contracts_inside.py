@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.gates.contracts.inside import application, describe, instances, report, serve
-from runner.gates.contracts.inside.application import Inventory
-from runner.gates.contracts.inside.report import Ended, Report
-from runner.gates.contracts.schema_equality import differences
+from runner.contracts.inside import application, describe, instances, report, serve
+from runner.contracts.inside.application import Inventory
+from runner.contracts.inside.report import Ended, Report
+from runner.contracts.schema_equality import differences
 
 # --- describe -------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ def test_pydantic_is_loaded_only_for_who_needs_it(tmp_path, first, by):
     text = f"{first}\nfrom dataclasses import dataclass\n@dataclass\nclass Thing:\n    a: int\n"
     (tmp_path / "things.py").write_text(text)
     code = (
-        "import sys; from runner.gates.contracts.inside import describe as d;"
+        "import sys; from runner.contracts.inside import describe as d;"
         f"sys.path.insert(0, {str(tmp_path)!r});"
         "print(d.describe(d.load('things:Thing'), '')['by'], 'pydantic' in sys.modules)"
     )

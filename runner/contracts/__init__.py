@@ -1,0 +1,1 @@
+"""Contracts: what a task promises to others, tested against what it built."""
