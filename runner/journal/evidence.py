@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 from runner.journal.events import DecisionMade, RunStarted, TaskDone, TaskLanding
 from runner.lazy_dataclass import dataclass
-from runner.model import Grade, Proof, Spec, Verdict
-from runner.repo.trailers import parse_coverage, parse_proof, parse_tools, regression_line
+from runner.model import Grade, Proof, ProvenBy, Spec, Verdict
+from runner.model.work import with_rows
+from runner.repo.trailers import (
+    parse_coverage,
+    parse_proof,
+    parse_row,
+    parse_tools,
+    regression_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,7 +112,7 @@ def evidence_of(task: TaskState) -> Evidence | None:
 WANTED = frozenset({"run.started", "task.done", "task.landing", "decision.made"})
 """The kinds of records that `from_journal` looks at."""
 _UNPROVEN = f"{Grade.UNPROVEN}: "
-_OWN = frozenset({"coverage", "integrity", "mutation"})
+_OWN = frozenset({"acceptance", "coverage", "integrity", "mutation"})
 """Checks that the runner does itself: their id is their kind, and they have no command."""
 
 
@@ -162,7 +169,7 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
         commit="" if commit.checked else commit.commit,
         tree=commit.tree,
         verified=True,
-        proofs=tuple(proofs_told(commit.trailers.get("Proof", ()))),
+        proofs=read_proofs(commit.trailers),
         coverage=parse_coverage(said.get("Coverage", "")),
         patterns=(),
         done_at=commit.time.isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -205,6 +212,15 @@ def proofs_told(lines: Iterable[str]) -> Iterator[Proof]:
                 base=said.base,
                 by=said.by,
             )
+
+
+def read_proofs(trailers: Mapping[str, tuple[str, ...]]) -> tuple[Proof, ...]:
+    """Return the proofs and the acceptance table that the trailers of a commit hold."""
+    told = map(parse_row, trailers.get("Acceptance", ()))
+    proofs = tuple(proofs_told(trailers.get("Proof", ())))
+    rows = tuple(one for one in told if one is not None)
+    items = [row.item for row, by in rows if by is ProvenBy.INDEPENDENT]
+    return with_rows(proofs, (row for row, _ in rows), items) if rows else proofs
 
 
 def parse_unproven(lines: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.model.acceptance import find_doubts
 from runner.model.words import COULD_NOT_RUN, ProvenBy
 
 if TYPE_CHECKING:
@@ -57,8 +58,15 @@ class Graded(NamedTuple):
         return self.grade is Grade.PROVEN
 
     @property
+    def is_independent(self) -> bool:
+        """Whether tests or readers other than the implementer cover every acceptance item."""
+        return self.is_proven and self.by is ProvenBy.INDEPENDENT
+
+    @property
     def words(self) -> str:
         """`proven by tests, lines not measured`, `unproven: nothing proves it`, `waived: why`."""
+        if self.is_independent:
+            return f"proven, {self._basis}"
         if self.grade is Grade.PROVEN:
             return f"{self.grade} by {self._basis}"
         return f"{self.grade}: {self.why}" if self.why else str(self.grade)
@@ -110,10 +118,12 @@ def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
 
 def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     """What of these proofs could not be measured."""
+    proofs = tuple(proofs)
     skipped = [one for one in proofs if one.verdict == "skipped"]
     lines = any(one.kind == "coverage" for one in skipped)
     unrun = (f"{one.id} {one.note}" for one in skipped if one.note == COULD_NOT_RUN)
-    return (*((LINES_UNKNOWN,) if lines else ()), *unrun)
+    doubts = find_doubts(one.row for one in proofs if one.row is not None)
+    return (*((LINES_UNKNOWN,) if lines else ()), *unrun, *doubts)
 
 
 def weakest(grades: Sequence[Graded]) -> Graded:

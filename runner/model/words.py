@@ -102,6 +102,8 @@ class Severity(StrEnum):
 class ProvenBy(StrEnum):
     """The strongest thing that a task's proof holds; the first is the strongest."""
 
+    INDEPENDENT = "independent"
+    """Held-out tests, or a review with checked evidence, cover every acceptance item."""
     TESTS = "tests"
     """Counted tests, at least one of which passed."""
     CONTRACT = "contract"

@@ -6,11 +6,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
+from runner.model.acceptance import KIND as ACCEPTANCE
+from runner.model.acceptance import AcceptanceRow, ItemVerdict, is_independent
 from runner.model.session import Failure, TaskPlan, Usage
-from runner.model.words import Action, Digest, Level, Reason, Severity
+from runner.model.words import Action, Digest, Level, ProvenBy, Reason, Severity
 
 if TYPE_CHECKING:
-    from runner.model.words import ProvenBy
+    from collections.abc import Collection, Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class Proof:
     by: ProvenBy | None = None
     """What it shows, where that is not to be seen from the rest: tests that ran nothing of the
     task are a command to it."""
+    row: AcceptanceRow | None = None
+    """What it says of one acceptance item, where its kind is `acceptance`."""
 
     @property
     def stands_from(self) -> str:
@@ -113,6 +117,44 @@ class Proof:
     def is_of_another_task(self) -> bool:
         """Whether it says that the change broke nothing, rather than that the task is done."""
         return self.kind == "regression"
+
+
+def rows_of(proofs: Iterable[Proof]) -> tuple[AcceptanceRow, ...]:
+    """Return the acceptance table among these proofs."""
+    return tuple(proof.row for proof in proofs if proof.row is not None)
+
+
+def with_rows(
+    proofs: Iterable[Proof], rows: Iterable[AcceptanceRow], items: Collection[str]
+) -> tuple[Proof, ...]:
+    """Return the proofs with more rows in their table, which is graded again.
+
+    A row takes the place of one by the same judge on the same item. `items` are the ids of all
+    acceptance items of the task.
+    """
+    proofs = tuple(proofs)
+    known = {(row.item, row.judge, row.by): row for row in (*rows_of(proofs), *rows)}
+    table = tuple(known.values())
+    independent = is_independent(items, table)
+    others = (proof for proof in proofs if proof.row is None)
+    return (*others, *(_proof_of_row(row, independent=independent) for row in table))
+
+
+_ENDINGS = {ItemVerdict.MET: Verdict.PASS, ItemVerdict.NOT_MET: Verdict.FAIL}
+
+
+def _proof_of_row(row: AcceptanceRow, *, independent: bool) -> Proof:
+    return Proof(
+        id=f"{ACCEPTANCE}:{row.item}",
+        kind=ACCEPTANCE,
+        command="",
+        verdict=_ENDINGS.get(row.verdict, Verdict.SKIPPED),
+        exit=0,
+        seconds=0.0,
+        output="",
+        by=ProvenBy.INDEPENDENT if independent and row.counts else None,
+        row=row,
+    )
 
 
 @dataclass(frozen=True, slots=True)

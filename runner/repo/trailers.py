@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
+from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.grades import proof_kind
 from runner.text.wording import read_number
 
@@ -30,8 +32,8 @@ WAIVED = "Waived"
 PROJECT = "Project"
 """The folder of the plan whose task it is (`repo/projects`)."""
 NAMES = (
-    *("Task", PROJECT, "Attempt", "Spec", "Proof", "Regression", "Grade", "Coverage", "Review"),
-    *("Tools", "Checked", WAIVED, FILES),
+    *("Task", PROJECT, "Attempt", "Spec", "Proof", "Acceptance", "Regression", "Grade", "Coverage"),
+    *("Review", "Tools", "Checked", WAIVED, FILES),
 )
 """The trailers of this house, in the order they stand."""
 
@@ -112,7 +114,12 @@ def task_trailers(
         ("Task", task),
         ("Attempt", str(attempt)),
         ("Spec", f"{spec.what} {spec.proof}"),
-        *(("Proof", proof_line(proof)) for proof in proofs if not proof.is_of_another_task),
+        *(
+            ("Proof", proof_line(proof))
+            for proof in proofs
+            if not proof.is_of_another_task and proof.row is None
+        ),
+        *(("Acceptance", format_row(proof.row, proof.by)) for proof in proofs if proof.row),
         *((name, given[name]) for name in NAMES if name in given),
     )
 
@@ -151,6 +158,56 @@ def regression_line(proofs: Iterable[Proof]) -> str:
     if not more:
         return f"{line} {'passes' if len(verdicts) == 1 else 'pass'}"
     return f"{line}: {good} pass, {more}"
+
+
+_SENTENCE = 300
+"""Characters of a reviewer's sentence in a trailer."""
+
+
+def format_row(row: AcceptanceRow, by: ProvenBy | None) -> str:
+    """Return one row of the acceptance table as the value of a trailer.
+
+    `A1 met 'judge=held-out tests' tests=TC-003 grade=independent`, quoted as a shell quotes words.
+    """
+    words = [
+        *(one_line(row.item) or "-", str(row.verdict), f"judge={row.judge}"),
+        *([f"by={row.by}"] if row.by else []),
+        *(f"tests={one}" for one in row.tests),
+        *(f"evidence={one}" for one in row.evidence),
+        *([f"doubt={row.doubt}"] if row.doubt else []),
+        *([f"grade={by}"] if by else []),
+        *([f"prompt={row.prompt}"] if row.prompt else []),
+        *([f"sentence={shorten(row.sentence, _SENTENCE)}"] if row.sentence else []),
+    ]
+    return shlex.join(map(one_line, words))
+
+
+def parse_row(line: str) -> tuple[AcceptanceRow, ProvenBy | None] | None:
+    """Return the row and the grade of a trailer's value; None for one of another's making."""
+    try:
+        item, verdict, *words = shlex.split(line)
+        told: dict[str, list[str]] = {}
+        for word in words:
+            name, _, value = word.partition("=")
+            told.setdefault(name, []).append(value)
+
+        def last(name: str) -> str:
+            return told.get(name, [""])[-1]
+
+        row = AcceptanceRow(
+            item,
+            ItemVerdict(verdict),
+            Judge(last("judge")),
+            last("by"),
+            tuple(told.get("tests", ())),
+            tuple(told.get("evidence", ())),
+            last("sentence"),
+            Doubt(last("doubt")),
+            last("prompt"),
+        )
+        return row, ProvenBy(last("grade")) if "grade" in told else None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

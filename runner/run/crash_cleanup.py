@@ -205,7 +205,7 @@ def adopt_unknown(lander: Lander, ledger: JournalWriter, story: UnfinishedRuns) 
                 verified=True,
                 source="recovery",
                 note="its commit is in this branch",
-                proofs=tuple(evidence.proofs_told(commit.trailers.get("Proof", ()))),
+                proofs=evidence.read_proofs(commit.trailers),
                 unproven=evidence.parse_unproven(commit.trailers.get("Grade", ())),
             )
             ledger.note(event, task=task, attempt=commit.attempt, durable=True)

@@ -89,9 +89,9 @@ PROOF_HINT = (
 )
 _BY_A_PERSON = ("", blocks.NAME, check.NAME)
 """A person's own hand, and implementers that only do what stands in the plan."""
-_STRONG = (ProvenBy.TESTS, ProvenBy.CONTRACT)
+_STRONG = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
 _RANKS = {by: rank for rank, by in enumerate(ProvenBy)}
-_BEST = next(iter(ProvenBy))
+_BEST = ProvenBy.TESTS
 _CONTRACT = {"api": "openapi", "data": "schema"}
 
 

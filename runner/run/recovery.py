@@ -292,7 +292,7 @@ def _landings(
             is_about_it = not commit.checked or _can_say(repository, commit.commit)
             if _is_left_out(repository, commit, planned[commit.task]):
                 continue
-            proofs = tuple(evidence.proofs_told(commit.trailers.get("Proof", ())))
+            proofs = evidence.read_proofs(commit.trailers)
             unproven = evidence.parse_unproven(commit.trailers.get("Grade", ()))
             found[commit.task] = Landed(*(sha, commit.attempt, spec, proofs, unproven, is_about_it))
         if len(found) == len(wanted):

@@ -284,7 +284,8 @@ def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
     graded = grades.get(one.task.id)
     if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
         return False
-    return graded.by not in (ProvenBy.TESTS, ProvenBy.CONTRACT) or not graded.is_proven
+    strong = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
+    return graded.by not in strong or not graded.is_proven
 
 
 def _declare(
