@@ -16,17 +16,29 @@ from collections import Counter
 from pathlib import Path
 
 from runner.writes.sast import scan_file
-from runner.writes.taint.rules import BANDIT
 
-NAMES = {"weakhash": "hash"}
+BANDIT = {
+    "B102": "codeinj",
+    "B307": "codeinj",
+    "B301": "deserialization",
+    "B302": "deserialization",
+    "B506": "deserialization",
+    "B608": "sqli",
+    **dict.fromkeys(("B602", "B603", "B604", "B605", "B606", "B607", "B609"), "cmdi"),
+    **dict.fromkeys(("B313", "B314", "B315", "B316", "B317", "B318", "B319", "B320"), "xxe"),
+    "B311": "weakrand",
+    "B324": "hash",
+    "B303": "hash",
+    "B310": "ssrf",
+    "B704": "xss",
+}
+"""The weakness that each of bandit's rules is about."""
 
 
 def kinds(source: Path) -> set[str]:
     """The weaknesses that are told of a file."""
     found = scan_file(source.read_bytes(), source.name).findings
-    told = {one.rule.removeprefix("taint-") for one in found if one.tool == "taint"}
-    told |= {BANDIT[one.rule] for one in found if one.rule in BANDIT}
-    return {NAMES.get(kind, kind) for kind in told}
+    return {BANDIT[one.rule] for one in found if one.rule in BANDIT}
 
 
 def main(folder: Path) -> None:

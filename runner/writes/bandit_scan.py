@@ -32,7 +32,6 @@ from runner.lazy_module import lazy_module, name_package, put_off
 from runner.text.syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
 from runner.writes.sast_report import Issue
-from runner.writes.taint.findings import rank_issues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,13 +96,7 @@ def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
     with one_at_a_time():
         tree = _tree(content, path)
     visitor.process(tree)
-    found = tuple(_issue(one) for one in visitor.tester.results)
-
-    def tick() -> None:
-        if time.thread_time() > deadline:
-            raise Unscanned("it took too long")
-
-    return rank_issues(tree, found, tick)
+    return tuple(_issue(one) for one in visitor.tester.results)
 
 
 def _tree(content: bytes, path: str) -> ast.Module:

@@ -170,7 +170,7 @@ def scan_file(
             severity=issue.severity,
             confidence=issue.confidence,
             message=clean_message(issue.message),
-            tool=issue.tool,
+            tool="bandit",
             digest=digest,
         )
         for issue in gravest(issues)

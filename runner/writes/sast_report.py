@@ -133,7 +133,7 @@ def _refusal(found: SastFinding) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """A finding of bandit or of the taint walk; line and column from 1."""
+    """A finding of bandit; line and column from 1."""
 
     rule: str
     line: int
@@ -141,4 +141,3 @@ class Issue:
     severity: str
     confidence: str
     message: str
-    tool: str = "bandit"

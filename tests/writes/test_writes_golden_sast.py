@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+from writes_builders import put
 
 from runner.app.write.analysis import sast_document
 from runner.model import digest_of
@@ -25,9 +28,9 @@ EXPECTED = [
     ("B403", 1, 1, "low", "high"),
     ("B404", 2, 1, "low", "high"),
     ("B105", 5, 9, "low", "medium"),
-    ("taint-cmdi", 6, 1, "low", "high"),
+    ("B602", 6, 1, "high", "high"),
     ("B301", 7, 1, "medium", "high"),
-    ("taint-weakhash", 8, 1, "medium", "medium"),
+    ("B324", 8, 1, "high", "high"),
     ("B101", 9, 1, "low", "high"),
 ]
 PICKLE = {
@@ -52,7 +55,20 @@ def report():
 def test_each_finding_has_its_rule_line_and_severity(report):
     found = [(f.rule, f.line, f.column, f.severity, f.confidence) for f in report.findings]
     assert sorted(found, key=lambda one: one[1]) == EXPECTED
-    assert report.summary == "2 medium, 5 low"
+    assert report.summary == "2 high, 1 medium, 4 low"
+
+
+def test_the_findings_are_those_of_bandit_that_ignores_nosec(report, tmp_path):
+    put(tmp_path, {"a.py": SOURCE})
+    words = ["-m", "bandit", "-q", "--ignore-nosec", "-f", "json", "a.py"]
+    printed = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, capture_output=True, check=False
+    ).stdout
+    expected = [
+        (one["test_id"], one["line_number"], one["issue_severity"].lower())
+        for one in json.loads(printed)["results"]
+    ]
+    assert sorted((f.rule, f.line, f.severity) for f in report.findings) == sorted(expected)
 
 
 def test_a_record_of_the_history_is_one_line_of_json(report, tmp_path):

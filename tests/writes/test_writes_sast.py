@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 import os
@@ -87,6 +88,16 @@ def test_what_cannot_be_scanned_is_a_note_with_the_reason(content, reason):
     assert note.message == f"bandit did not scan this: {reason}"
     assert (note.severity, note.tool) == ("note", "bandit")
     assert time.monotonic() - start < 60
+
+
+def test_source_of_a_newer_python_is_read_with_its_lines_and_columns():
+    source = "def f(d, x):\n    return f'{d['k']} {', '.join(x)} {x!r:>{d['w']}} {{no}}', g(x)\n"
+    older = bandit_scan.readable(source)
+    assert len(older) == len(source)
+    assert older.index("g(x)") == source.index("g(x)")
+    ast.parse(older)
+    plain = 'x = "{not a field\'s}"  # it\'s f\'{a comment\ny = rb"{" + f"{x}"\n'
+    assert bandit_scan.readable(plain) == plain
 
 
 def test_a_dict_of_thousands_of_strings_is_scanned_in_time():
