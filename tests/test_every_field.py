@@ -47,6 +47,10 @@ PLAN = """# Shop
 - Changes tests: `tests/test_orders.py`
 - Test contracts:
   - TC-001 (e2e, fails): `pytest tests/test_orders.py`
+  - TC-002 (unit, held out): `pytest tests/test_numbers.py`
+- Held-out files:
+  - `tests/test_numbers.py` sha256:DIGEST
+- Test author: claude
 - Contracts:
   - schema: `contracts/order.json` = `orders:Order`
 - Gates:
@@ -81,7 +85,7 @@ x = 1
 - Output files: `notes.md`
 - Proof: none — words alone
 - Contracts: none — nothing talks to it
-"""
+""".replace("DIGEST", "01234567" * 8)
 """Each field of a task off its default at least once."""
 
 NOT_OF_THE_PLAN = {"GateSpec.origin": "only gates that a manifest declares have one"}
@@ -92,7 +96,8 @@ EDITS = {
     "outputs": ("`src/orders.py`, ", "`src/order.py`, "),
     "acceptance": ("has a number", "has a name"),
     "changes_tests": ("Changes tests: `tests/", "Changes tests: `test/"),
-    "test_contracts": ("pytest tests/", "pytest -q tests/"),
+    "test_contracts": ("pytest tests/test_o", "pytest -q tests/test_o"),
+    "held_out_files": ("sha256:0123", "sha256:3210"),
     "contracts": ("= `orders:Order`", "= `orders:Sale`"),
     "gates": ("pip-audit", "pip-audit -s"),
     "coverage": ("81 %", "82 %"),
@@ -125,6 +130,7 @@ NEITHER = {
     "review": "who looks",
     "changes": "a change is recorded by the journal as what it is",
     "literal": "how `outputs` and `inputs` are read, and so a part of them",
+    "test_author": "who writes the tests is not what they ask",
     "priority": "when it starts is not what it builds",
     "model": "who builds it is not what it builds",
     "source": "where it came from is not what it builds",

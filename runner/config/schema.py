@@ -36,6 +36,7 @@ from runner.config.setting_types import (
     Seconds,
     Size,
     Whole,
+    absolute_path,
     call_rate,
     empty_for_none,
     exact_variable,
@@ -249,6 +250,7 @@ class Given(BaseSettings):
         | None
     ) = None
     sandbox_read: Annotated[tuple[Line, ...], BeforeValidator(split_paths)] | None = None
+    held_out_dir: Annotated[str, AfterValidator(absolute_path)] | None = None
     worktree_include: Annotated[tuple[Line, ...], BeforeValidator(split_globs)] | None = None
     worktree_include_remote: bool | None = None
     processes: Whole | None = None

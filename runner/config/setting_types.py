@@ -105,6 +105,13 @@ def store_place(value: str) -> str:
     return empty_for_none(value)
 
 
+def absolute_path(value: str) -> str:
+    """Accept an absolute path, or one below the home folder; `none` takes it back."""
+    if not re.match(r"/|~/|none\Z", value) or ".." in value.split("/"):
+        raise ValueError("must be an absolute path, or ~/PATH, without ..")
+    return empty_for_none(value)
+
+
 def call_rate(value: str) -> str:
     """Calls of a model in a time; `none` takes back what a layer below says."""
     said = empty_for_none(value.strip().lower())

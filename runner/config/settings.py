@@ -146,6 +146,8 @@ class Settings:
     """`auto`, `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
     sandbox_read: tuple[str, ...] = ()
     """More paths that a command in the sandbox may read."""
+    held_out_dir: str = ""
+    """Where held-out files lie, outside of every work tree; none: the state folder."""
     worktree_include: tuple[str, ...] = ()
     """Patterns of ignored files that are copied into scratch trees, beside `.worktreeinclude`."""
     worktree_include_remote: bool = False

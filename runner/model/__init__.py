@@ -10,10 +10,12 @@ from runner.model.session import (
     Usage,
 )
 from runner.model.task import (
+    AcceptanceItem,
     Block,
     Budget,
     Contract,
     GateSpec,
+    HeldOutFile,
     LiteralPath,
     Requirement,
     Resource,
@@ -47,6 +49,7 @@ from runner.model.work import (
 )
 
 __all__ = [
+    "AcceptanceItem",
     "Action",
     "Block",
     "BlockKind",
@@ -62,6 +65,7 @@ __all__ = [
     "GateSpec",
     "Grade",
     "Graded",
+    "HeldOutFile",
     "Level",
     "LiteralPath",
     "Network",

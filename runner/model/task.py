@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from runner.lazy_dataclass import dataclass
+from runner.lazy_pattern import regex
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
 
 if TYPE_CHECKING:
@@ -16,6 +17,33 @@ MILESTONE = "milestone"
 """The Type of a task that only waits for others."""
 _CHECK = "check"
 """The implementer that does nothing."""
+_ACCEPTANCE_ID = regex(
+    r"(?P<mark>\*\*|`)?(?P<id>A\d+)(?(mark)(?:(?P=mark):|:(?P=mark))|:)\s+(?=\S)"
+)
+"""`A1: text`; the id may be bold or code."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceItem:
+    """A sentence that has to be true when a task is DONE; `id` is empty where none is written."""
+
+    id: str
+    text: str
+
+    @classmethod
+    def parse(cls, written: str) -> Self:
+        """Return the item of one line of the field Acceptance."""
+        match = _ACCEPTANCE_ID.match(written)
+        return cls(match["id"], written[match.end() :]) if match else cls("", written)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFile:
+    """A file of the field Held-out files: its path and the digest of its raw bytes."""
+
+    path: str
+    digest: Digest
+    """`sha256:` and 64 hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +58,18 @@ class TestContract:
     line: int = 0
     fails: bool = False
     """Whether its tests are expected to fail: `TC-002 (unit, fails): command`."""
+    held_out: bool = False
+    """Whether the implementer must not see its tests: `TC-003 (unit, held out): command`."""
 
     @property
     def shown_level(self) -> str:
-        """`unit`, or `unit, fails`."""
-        return f"{self.level}, fails" if self.fails else str(self.level)
+        """`unit`, `unit, fails` or `unit, held out`."""
+        return f"{self.level}{', fails' * self.fails}{', held out' * self.held_out}"
+
+    @property
+    def title(self) -> str:
+        """The name that a text for the implementer may use: `TC-003` or `TC-003 (held out)`."""
+        return f"{self.id} (held out)" if self.held_out else self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +223,7 @@ class Task:
         *("note", "inputs", "changes_tests", "gates", "coverage", "implementer", "red_first"),
         *("uses", "network", "timeout", "keywords", "stack", "patterns", "requires", "budget"),
         *("review", "blocks", "changes", "no_proof", "priority", "source", "model"),
-        *("no_contracts", "literal"),
+        *("no_contracts", "literal", "held_out_files", "test_author"),
     )
 
     id: str
@@ -241,6 +276,10 @@ class Task:
     literal: tuple[str, ...] = ()
     """Those of `outputs` and `inputs` that look like globs and are paths; they are kept there as
     `LiteralPath`, so that whoever asks for a glob is told that they are none."""
+    held_out_files: tuple[HeldOutFile, ...] = ()
+    """Files of all held-out contracts of the task; the runner's store has their bytes."""
+    test_author: str = ""
+    """The implementer that writes held-out tests before the task starts."""
 
     def __post_init__(self) -> None:
         if self.literal:
@@ -251,6 +290,16 @@ class Task:
     def __hash__(self) -> int:
         """By its id: what is remembered of tasks is asked for many times of each."""
         return hash(self.id)
+
+    @property
+    def acceptance_items(self) -> tuple[AcceptanceItem, ...]:
+        """The lines of Acceptance, each with its id; older lines have none."""
+        return tuple(map(AcceptanceItem.parse, self.acceptance))
+
+    @property
+    def held_out_contracts(self) -> tuple[TestContract, ...]:
+        """The test contracts whose files the implementer must not see."""
+        return tuple(one for one in self.test_contracts if one.held_out)
 
     @property
     def writes_anything(self) -> bool:

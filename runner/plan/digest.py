@@ -6,16 +6,18 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.model import Spec
+from runner.model import AcceptanceItem, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from runner.model import Block, Contract, GateSpec, TestContract
+    from runner.model import Block, Contract, GateSpec, HeldOutFile, TestContract
 
 _REASONS = ("no_proof", "no_contracts")
 """Why a task does without a proof, or without contracts."""
-_PROVE = frozenset(("test_contracts", "contracts", "gates", "coverage", *_REASONS))
+_PROVE = frozenset(
+    ("test_contracts", "held_out_files", "contracts", "gates", "coverage", *_REASONS)
+)
 """The fields that say how a task is proven."""
 Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
@@ -37,7 +39,8 @@ def spec_of(
         tuple(_collapse_spaces(text) for text in prose if text.strip()),
         tuple(fences),
         tuple((block.kind.value, block.path, block.text) for block in blocks),
-        tuple(map(_collapse_spaces, _texts(values, "acceptance"))),
+        # Without ids: to name what is asked for does not ask for anything else.
+        tuple(_collapse_spaces(_without_id(text)) for text in _texts(values, "acceptance")),
         tuple(sorted(_texts(values, "outputs"))),
         tuple(sorted(_texts(values, "depends_on"))),
         str(values.get("implementer", "")),
@@ -62,16 +65,26 @@ def _proof(values: Mapping[str, object]) -> Part:
     coverage: float | None = values.get("coverage")  # type: ignore[assignment]  # the same
     # only where they are given: what was proven before there were such fields stays proven
     without = tuple((key, str(values[key])) for key in _REASONS if values.get(key))
+    held: tuple[HeldOutFile, ...] = values.get("held_out_files", ())  # type: ignore[assignment]  # the same
     return (
-        tuple(
-            (test.id, test.level.value, test.command, *(("fails",) if test.fails else ()))
-            for test in tests
-        ),
+        tuple((test.id, test.level.value, test.command, *_marks(test)) for test in tests),
         tuple((contract.kind, contract.value) for contract in contracts),
         tuple((gate.name, gate.command, gate.network.value, gate.seconds) for gate in gates),
         coverage,
         *without,
+        *([tuple(sorted((one.path, one.digest) for one in held))] if held else []),
     )
+
+
+def _marks(test: TestContract) -> Iterator[str]:
+    if test.fails:
+        yield "fails"
+    if test.held_out:
+        yield "held out"
+
+
+def _without_id(text: str) -> str:
+    return AcceptanceItem.parse(text).text
 
 
 def _texts(values: Mapping[str, object], key: str) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "inputs": ("Inputs", "Input files", "Reads", "Context files"),
     "acceptance": ("Acceptance", "Acceptance criteria", "Acceptance criterion"),
     "test_contracts": ("Test contracts", "TC", "Tests"),
+    "held_out_files": ("Held-out files",),
+    "test_author": ("Test author",),
     "contracts": ("Contracts",),
     "changes_tests": ("Changes tests",),
     "gates": ("Gates",),

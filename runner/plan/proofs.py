@@ -158,8 +158,12 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
             run, f'bad test contract "{run.text}"', "write it as TC-001 (unit): `command`"
         )
     words = [word.strip() for word in (match["level"] or "").casefold().split(",")]
-    fails = "fails" in words
-    level = ", ".join(word for word in words if word and word != "fails") or "unit"
+    words = ["held out" if word.split() in _HELD_OUT else word for word in words]
+    fails, held_out = "fails" in words, "held out" in words
+    if fails and held_out:
+        hint = "take one of the words out: a held-out test must be able to pass"
+        return _complaint(run, f"{match['id']} says both fails and held out", hint)
+    level = ", ".join(word for word in words if word not in _MARKS) or "unit"
     level = _LEVELS.get(level.removesuffix(" test"), level.removesuffix(" test"))
     known = [entry.value for entry in Level]
     if level not in known:
@@ -176,9 +180,13 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
         command,
         line,
         fails,
+        held_out,
     )
 
 
+_HELD_OUT = (["held", "out"], ["held-out"])
+_MARKS = ("", "fails", "held out")
+"""Words in the parentheses that are no level."""
 _IN_FOLDER = regex(r"cd [\w./-]+ && ")
 
 

@@ -12,6 +12,7 @@ from runner.model import (
     Budget,
     Contract,
     GateSpec,
+    HeldOutFile,
     Network,
     Requirement,
     Resource,
@@ -19,7 +20,7 @@ from runner.model import (
     Status,
     TestContract,
 )
-from runner.plan import proofs, values
+from runner.plan import held_out_fields, proofs, values
 from runner.plan.values import BadValueError, Complaint
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ READERS: Mapping[str, Read] = {
     "depends_on": lambda field, around: values.ids(field, around.prefixes),
     "outputs": _by(values.outputs),
     "inputs": _by(values.paths),
-    "acceptance": _by(values.sentences),
+    "acceptance": _by(held_out_fields.read_acceptance),
     "changes_tests": _texts,
     "test_contracts": lambda field, around: proofs.test_contracts(field, around.first_line),
+    "held_out_files": _by(held_out_fields.read_files),
+    "test_author": _by(values.word),
     "contracts": lambda field, around: proofs.contracts(field, around.first_line),
     "gates": lambda field, around: proofs.gates(field, around.first_line),
     "coverage": _by(values.percent),
@@ -147,6 +150,8 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
         acceptance: Annotated[tuple[str, ...], by("acceptance")]
         changes_tests: Annotated[tuple[str, ...], by("changes_tests")]
         test_contracts: Annotated[tuple[TestContract, ...], by("test_contracts")]
+        held_out_files: Annotated[tuple[HeldOutFile, ...], by("held_out_files")]
+        test_author: Annotated[str, by("test_author")]
         contracts: Annotated[tuple[Contract, ...], by("contracts")]
         gates: Annotated[tuple[GateSpec, ...], by("gates")]
         coverage: Annotated[float | None, by("coverage")]

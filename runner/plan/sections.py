@@ -316,6 +316,7 @@ _LISTS = frozenset(
         "acceptance",
         "changes_tests",
         "test_contracts",
+        "held_out_files",
         "contracts",
         "gates",
         "keywords",

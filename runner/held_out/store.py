@@ -1,0 +1,254 @@
+"""The held-out files of one plan, outside of every work tree.
+
+    <state>/held-out/<store id>/<plan>/<TASK>/          the files, by their paths in the project
+    <state>/held-out/<store id>/<plan>/records/TASK.json  what is known of them, see `FileRecord`
+    <state>/held-out/<store id>/<plan>/results/<TASK>/  output of held-out proofs
+
+A person's setting `held_out_dir` takes the place of `<state>/held-out/<store id>`. The store id is
+a random number in the git common directory: a folder that moves and other worktrees keep it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.lazy_dataclass import dataclass
+from runner.model import digest_of
+from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from runner.model import Digest, HeldOutFile, Task
+
+FOLDER = "held-out"
+"""Name of the folder of all stores below the user's state folder; a mask covers it whole."""
+ID_FILE = "runner-held-out"
+"""Name of the store id's file in the git common directory."""
+_ID = re.compile(r"[0-9a-f]{32}")
+_PRIVATE = 0o700
+_MODE = 0o100600
+_RECORDS, _RESULTS = "records", "results"
+
+
+class StoredFile(NamedTuple):
+    """A file that the plan lists, and what the store holds in its place."""
+
+    path: str
+    digest: Digest
+    """The digest in the plan."""
+    found: Digest | None
+    """The digest of the stored bytes; None where there are none."""
+
+    @property
+    def is_present(self) -> bool:
+        """Whether the store has exactly the bytes that the plan names."""
+        return self.found == self.digest
+
+
+class FileRecord(NamedTuple):
+    """What the store knows of a file besides its bytes."""
+
+    once_in_git: bool = False
+    """Whether its bytes were in the repository before: such a file is not independent."""
+    held_before: tuple[str, ...] = ()
+    """Test ids that passed on the base before the task was built."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutStore:
+    """The store of one plan. It exists as soon as the first file is put into it."""
+
+    base: Path | None
+    """The folder of this repository's store; None while the repository has no store id."""
+    plan_path: str
+    """Path of the plan in the repository."""
+
+    @classmethod
+    def open(
+        cls, state: Path, common_dir: Path, plan_path: str, held_out_dir: Path | None = None
+    ) -> Self:
+        """Return the store of a plan without creating anything.
+
+        `state` is the user's state folder, `common_dir` the git common directory. Raises
+        RunnerError where the file of the store id is damaged.
+        """
+        if held_out_dir is not None:
+            return cls(held_out_dir, plan_path)
+        id_ = read_store_id(common_dir)
+        return cls(state / FOLDER / id_ if id_ else None, plan_path)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of this plan's files."""
+        digest = digest_of(os.fsencode(self.plan_path)).removeprefix("sha256:")
+        return self.base / digest[:32] if self.base else None
+
+    def folder_of(self, task_id: str) -> Path | None:
+        """Return the folder of a task's files; it need not exist."""
+        return self.folder / task_id if self.folder else None
+
+    def results_of(self, task_id: str) -> Path | None:
+        """Return the folder for output of a task's held-out proofs; it need not exist."""
+        return self.folder / _RESULTS / task_id if self.folder else None
+
+    # --- reading ----------------------------------------------------------------------
+
+    def find(self, task: Task) -> tuple[StoredFile, ...]:
+        """Return every file that the plan lists for a task, with what the store has of it."""
+        return tuple(
+            StoredFile(one.path, one.digest, self.digest_of(task.id, one.path))
+            for one in task.held_out_files
+        )
+
+    def find_missing(self, task: Task) -> tuple[StoredFile, ...]:
+        """Return the listed files that are not in the store with their digests."""
+        return tuple(one for one in self.find(task) if not one.is_present)
+
+    def digest_of(self, task_id: str, path: str) -> Digest | None:
+        """Return the digest of a stored file's raw bytes; None where there is none."""
+        content = self.read(task_id, path)
+        return None if content is None else digest_of(content)
+
+    def read(self, task_id: str, path: str) -> bytes | None:
+        """Return the bytes of a stored file; None where there is none. Never follows links."""
+        folder = self.folder_of(task_id)
+        return read_beneath(folder, path) if folder and folder.is_dir() else None
+
+    def read_all(self, task: Task) -> dict[str, bytes]:
+        """Return the bytes of all listed files by path.
+
+        Raises RunnerError unless each has exactly the digest in the plan.
+        """
+        found: dict[str, bytes] = {}
+        for one in task.held_out_files:
+            content = self.read(task.id, one.path)
+            if content is None or digest_of(content) != one.digest:
+                raise RunnerError(
+                    f"held-out file {one.path} of {task.id} is not in the store",
+                    hint=repair_hint(task.id, (one,)),
+                )
+            found[one.path] = content
+        return found
+
+    def list_paths(self, task_id: str) -> tuple[str, ...]:
+        """Return the paths of all files that the store has for a task, listed or not."""
+        folder = self.folder_of(task_id)
+        if folder is None or not folder.is_dir():
+            return ()
+        return tuple(
+            sorted(
+                Path(top, name).relative_to(folder).as_posix()
+                for top, _, names in os.walk(folder)
+                for name in names
+                if not name.startswith(".") or not name.endswith(".tmp")
+            )
+        )
+
+    def record_of(self, task_id: str, path: str) -> FileRecord:
+        """Return what is known of a file; a damaged or missing record counts as once in git."""
+        row = self._records(task_id).get(path)
+        if not isinstance(row, dict):
+            return FileRecord(once_in_git=True)
+        return FileRecord(bool(row.get("once_in_git", True)), tuple(row.get("held_before", ())))
+
+    def _records(self, task_id: str) -> dict[str, object]:
+        if self.folder is None or not self.folder.is_dir():
+            return {}
+        content = read_beneath(self.folder, f"{_RECORDS}/{task_id}.json")
+        try:
+            found = json.loads(content) if content else {}
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    # --- writing ----------------------------------------------------------------------
+
+    def put(self, task_id: str, path: str, content: bytes, record: FileRecord) -> None:
+        """Store a file durably and read it back; raise RunnerError where the disk refuses.
+
+        The old file is untouched after an error.
+        """
+        folder = self._make(task_id)
+        write_beneath(folder, path, content, _MODE)
+        if self.read(task_id, path) != content:
+            raise RunnerError(
+                f"the store did not keep {path} of {task_id}",
+                where=str(folder),
+                hint="check the disk that holds this folder; nothing else was changed",
+            )
+        self._write_records(task_id, self._records(task_id) | {path: record._asdict()})
+
+    def drop(self, task_id: str, path: str) -> bool:
+        """Remove a file from the store; return whether there was one."""
+        folder = self.folder_of(task_id)
+        if folder is None or not folder.is_dir():
+            return False
+        was_there = unlink_beneath(folder, path)
+        records = self._records(task_id)
+        if records.pop(path, None) is not None:
+            self._write_records(task_id, records)
+        return was_there
+
+    def _make(self, task_id: str) -> Path:
+        if self.base is None or self.folder is None:
+            raise RunnerError(
+                "the repository has no store of held-out files", hint="runner hold-out --help"
+            )
+        for folder in (self.base.parent, self.base, self.folder, self.folder / task_id):
+            effects.make_folder(folder, mode=_PRIVATE)
+        return self.folder / task_id
+
+    def _write_records(self, task_id: str, records: dict[str, object]) -> None:
+        assert self.folder is not None  # a file was put or dropped there
+        effects.make_folder(self.folder / _RECORDS, mode=_PRIVATE)
+        content = json.dumps(records, indent=1, sort_keys=True).encode() + b"\n"
+        write_beneath(self.folder, f"{_RECORDS}/{task_id}.json", content, _MODE)
+
+
+# --- store id ---------------------------------------------------------------------------
+
+
+def read_store_id(common_dir: Path) -> str:
+    """Return the store id of a repository; empty where it has none yet."""
+    content = read_beneath(common_dir, ID_FILE)
+    if content is None:
+        return ""
+    found = content.decode("ascii", "replace").strip()
+    if not _ID.fullmatch(found):
+        raise RunnerError(
+            "the id of the store of held-out files is damaged",
+            where=str(common_dir / ID_FILE),
+            hint="remove this file, then put the files back: runner hold-out TASK --from FOLDER",
+        )
+    return found
+
+
+def make_store_id(common_dir: Path) -> str:
+    """Return the store id of a repository; create a random one where it has none."""
+    if found := read_store_id(common_dir):
+        return found
+    id_ = effects.random_bytes(16).hex()
+    made = effects.write_file(common_dir / ID_FILE, f"{id_}\n".encode(), mode=0o600, expected=b"")
+    return id_ if made else read_store_id(common_dir)
+
+
+# --- words ------------------------------------------------------------------------------
+
+
+def masks_of(state: Path, held_out_dir: Path | None) -> tuple[Path, ...]:
+    """Return the folders that no command of a task, reviewer or author may read."""
+    return (state / FOLDER, *([held_out_dir] if held_out_dir else []))
+
+
+def repair_hint(task_id: str, files: Iterable[HeldOutFile | StoredFile]) -> str:
+    """Return the command that puts missing files into the store."""
+    names = " ".join(one.path for one in files)
+    return f"runner hold-out {task_id} {names} --from FOLDER, where FOLDER has the files"

@@ -1,0 +1,62 @@
+"""The fields of held-out tests: acceptance items with ids, and files with their digests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.lazy_pattern import regex
+from runner.model import AcceptanceItem, HeldOutFile
+from runner.plan import values
+from runner.plan.inline import EMPTY_WORDS, plain
+from runner.plan.values import BadValueError, Complaint
+
+if TYPE_CHECKING:
+    from runner.plan.fields import Field
+
+_FILE = regex(
+    r"(?P<tick>`?)(?P<path>[^`\s]+|(?<=`)[^`]+)(?P=tick)\s+`?(?P<digest>sha256:[0-9a-f]{64})`?"
+)
+_HINT = "`runner hold-out TASK FILE` writes this line; it is `path` sha256:DIGEST"
+
+
+def read_acceptance(field: Field) -> tuple[str, ...]:
+    """Return the sentences as they are written; raise BadValueError where two have one id."""
+    found = values.sentences(field)
+    ids = [item.id for item in map(AcceptanceItem.parse, found) if item.id]
+    for id_ in ids:
+        if ids.count(id_) > 1:
+            message = f"{id_} names two acceptance items"
+            raise values.complain(field, message, "give one of them an id that no other item has")
+    return found
+
+
+def read_files(field: Field) -> tuple[HeldOutFile, ...]:
+    """Return the files of the field, one an item; raise BadValueError with all complaints."""
+    found: dict[str, HeldOutFile] = {}
+    bad: list[Complaint] = []
+    for value in field.values:
+        if plain(value.text).casefold() in EMPTY_WORDS:
+            continue
+        match = _FILE.fullmatch(value.text.strip())
+        path = match["path"].removeprefix("./") if match else ""
+        if fault := _fault(path) if match else (f'bad held-out file "{value.text}"', _HINT):
+            run = value.runs[0]
+            bad.append(Complaint(*fault, run.line, run.column, max(1, len(run.text))))
+        elif match and path in found:
+            run = value.runs[0]
+            message = f'"{path}" is listed twice'
+            bad.append(Complaint(message, "keep one of the lines", run.line, run.column, 1))
+        elif match:
+            found[path] = HeldOutFile(path, match["digest"])
+    if bad:
+        raise BadValueError(*bad)
+    return tuple(found.values())
+
+
+def _fault(path: str) -> tuple[str, str] | None:
+    """Why a path cannot be a held-out file, and what to write; None where it can."""
+    if path.endswith("/"):
+        return f'held-out file "{path}" is a folder', "list each of its files in a line of its own"
+    if "*" in path or "?" in path:
+        return f'held-out file "{path}" is a glob', "list each file in a line of its own"
+    return values.path_complaint(path)

@@ -1,0 +1,99 @@
+"""Acceptance ids, held-out contracts, their files and the test author, as a plan writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.model import AcceptanceItem, HeldOutFile
+from runner.plan.document import read_plan
+
+DIGEST = "sha256:" + 64 * "a"
+PLAN = f"""# Shop
+
+## TASK-001: Bookings
+
+- Output files: `bookings.py`
+- Acceptance:
+  - A1: an end before its start is refused
+  - A2: back-to-back bookings do not overlap
+- Test contracts:
+  - TC-002 (unit): `python -m pytest -q tests/test_models.py`
+  - TC-003 (unit, held out): `python -m pytest -q tests/test_models_acceptance.py`
+- Held-out files:
+  - `tests/test_models_acceptance.py` {DIGEST}
+- Test author: claude
+"""
+
+
+def read(text=PLAN):
+    plan = read_plan(text.encode(), "TASK-GRAPH.md")
+    return plan.tasks[0], [(problem.message, problem.hint) for problem in plan.problems]
+
+
+def test_the_lines_of_the_rules_are_read():
+    task, problems = read()
+    assert problems == []
+    assert task.acceptance_items[0] == AcceptanceItem("A1", "an end before its start is refused")
+    assert [(one.id, one.held_out) for one in task.test_contracts] == [
+        ("TC-002", False),
+        ("TC-003", True),
+    ]
+    assert task.held_out_contracts[0].shown_level == "unit, held out"
+    assert task.held_out_contracts[0].title == "TC-003 (held out)"
+    assert task.held_out_files == (HeldOutFile("tests/test_models_acceptance.py", DIGEST),)
+    assert task.test_author == "claude"
+
+
+@pytest.mark.parametrize(
+    ("written", "id_"),
+    [
+        *((one, "A1") for one in ("A1: x", "**A1:** x", "**A1**: x", "`A1`: x")),
+        *((one, "") for one in ("an x", "A: x", "A1 x", "AB1: x", "A1:")),
+    ],
+)
+def test_an_id_is_a_and_digits_before_a_colon(written, id_):
+    assert AcceptanceItem.parse(written) == AcceptanceItem(id_, "x" if id_ else written)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("A2:", "A1:", "A1 names two acceptance items"),
+        ("held out", "held out, fails", "TC-003 says both fails and held out"),
+        (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/` {DIGEST}", "is a folder"),
+        (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/*.py` {DIGEST}", "is a glob"),
+        (f"`tests/test_models_acceptance.py` {DIGEST}", f"`../x.py` {DIGEST}", "it has .."),
+        (f" {DIGEST}", "", "bad held-out file"),
+        (DIGEST, DIGEST[:-1], "bad held-out file"),
+        (
+            f"{DIGEST}\n",
+            f"{DIGEST}\n  - `tests/test_models_acceptance.py` {DIGEST}\n",
+            "is listed twice",
+        ),
+    ],
+)
+def test_a_wrong_line_is_an_error_with_a_hint(old, new, message):
+    (problem,) = read(PLAN.replace(old, new))[1]
+    assert message in problem[0]
+    assert problem[1]
+
+
+def test_ids_added_to_unchanged_texts_change_no_digest():
+    without = PLAN.replace("A1: ", "").replace("A2: ", "")
+    assert read(without)[0].spec == read()[0].spec
+    assert read(PLAN.replace("A2: ", "A7: "))[0].spec == read()[0].spec
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("unit, held out", "unit"), (DIGEST, "sha256:" + 64 * "b")]
+)
+def test_the_lines_of_held_out_tests_say_how_a_task_is_proven(old, new):
+    before, after = read()[0].spec, read(PLAN.replace(old, new))[0].spec
+    assert before.what == after.what
+    assert before.proof != after.proof
+
+
+def test_a_path_with_brackets_is_a_file():
+    task, problems = read(PLAN.replace("tests/test_models_acceptance.py", "app/[id]/a.test.ts"))
+    assert problems == []
+    assert task.held_out_files[0].path == "app/[id]/a.test.ts"
