@@ -158,6 +158,7 @@ def test_only_the_command_line_catches_everything() -> None:
         "runner/run/executors/channel.py",  # border to a worker, whose answer may open in any way
         "runner/run/executors/cluster.py",  # border to a scheduler, where anything may be raised
         "runner/secrets/detect_secrets.py",  # border of a foreign parser
+        "runner/surface/python_surface.py",  # border of a foreign parser
         "runner/writes/",  # borders of foreign parsers
         "runner/contracts/",  # borders of foreign validators, and of the project's own code
     )

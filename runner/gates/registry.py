@@ -28,6 +28,7 @@ from runner.gates import (
     silent_assertions,
     test_awareness,
     unrun_tests,
+    what_changed,
 )
 from runner.gates.base import Proved
 from runner.lazy_dataclass import dataclass
@@ -51,6 +52,7 @@ FAMILIES = (
     contract_checks,
     commands,
     coverage_gate,
+    what_changed,
     shadowing_files,
     silent_assertions,
     lost_assertions,

@@ -113,6 +113,8 @@ class ProvenBy(StrEnum):
     """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
 
 
+WHAT_CHANGED = "what-changed"
+"""The check of what a change does besides its work: its notes are for whoever reviews it."""
 COULD_NOT_RUN = "could not run here"
 """The note of a gate whose program is missing, or whose tests could not be loaded."""
 UNRUN = "gate-could-not-run"

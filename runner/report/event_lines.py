@@ -25,8 +25,9 @@ from runner.journal.session_events import (
     TaskWaived,
 )
 from runner.lazy_module import lazy_module
-from runner.model import Ending, Verdict
+from runner.model import Ending, Severity, Verdict
 from runner.model.grades import find_gaps
+from runner.model.words import WHAT_CHANGED
 from runner.text.display import display
 from runner.text.wording import name_attempt, refusal_lines
 
@@ -144,6 +145,9 @@ def _plan_lines(record: Record) -> Iterator[str]:
 
 def _notes(findings: Sequence[Finding], paint: Paint) -> Iterator[str]:
     """What a person should know of work that passed all the same."""
+    findings = [
+        one for one in findings if one.check != WHAT_CHANGED or one.severity is not Severity.NOTE
+    ]
     for finding in findings[:_FINDINGS_SHOWN]:
         said = display(f"{finding.check}: {_place(finding)}{finding.message}")
         yield f"{paint('yellow', '⚠')} {said}"

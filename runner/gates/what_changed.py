@@ -1,0 +1,78 @@
+"""What else a change does: public names, dependencies, settings of checkers, files left behind.
+
+A family of the registry; it runs no command. What breaks others and the plan does not name is a
+question; everything else is a note for whoever reviews the change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.gates.base import INTEGRITY, Check, Proved
+from runner.lazy_module import lazy_module
+from runner.model import Finding, Severity
+from runner.model.words import WHAT_CHANGED
+from runner.process.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner import surface
+    from runner.config.settings import Settings
+    from runner.gates.base import GateContext
+    from runner.model import Task
+    from runner.repo import tree_files
+    from runner.surface import Fact
+else:
+    surface = lazy_module("runner.surface")
+    tree_files = lazy_module("runner.repo.tree_files")
+
+_LARGEST = 512 * 1024
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
+    """Return one look at the change of a task that may write."""
+    if not task.writes_anything:
+        return ()
+    return (Check(id=WHAT_CHANGED, kind=INTEGRITY, command="", limits=Limits()),)
+
+
+def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
+    """Compare both trees, and return what they differ in besides the task's own work."""
+    return Proved(None, tuple(_make_finding(one, bench) for one in find_facts(bench)))
+
+
+def find_facts(bench: GateContext) -> tuple[Fact, ...]:
+    """Return the facts about a change, for its reviewer."""
+    return surface.facts_of(
+        bench.task,
+        bench.changes,
+        bench.before,
+        is_test=bench.is_test,
+        read_files=lambda: _read_files(bench),
+    )
+
+
+def _make_finding(fact: Fact, bench: GateContext) -> Finding:
+    asks = fact.asks and not bench.by_person
+    return Finding(
+        check=WHAT_CHANGED,
+        message=fact.message,
+        path=fact.path,
+        line=fact.line,
+        severity=Severity.QUESTION if asks else Severity.NOTE,
+        hint="take it back, or name it in the task's text, where it is intended" if asks else "",
+        detail=fact.detail,
+    )
+
+
+def _read_files(bench: GateContext) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the proposal; no hidden ones, and none that were installed."""
+    root = bench.place.project
+    for where, folders, files in tree_files.walk(str(root)):
+        folders[:] = sorted(one for one in folders if one[:1] != "." and one != "node_modules")
+        folders[:] = [one for one in folders if not (root / where / one).is_symlink()]
+        for name in sorted(files):
+            file = root / where / name
+            if file.is_file() and not file.is_symlink() and file.stat().st_size <= _LARGEST:
+                yield file.relative_to(root).as_posix(), file.read_bytes()
