@@ -231,7 +231,7 @@ def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         )
     settings = read_settings(environ)
     worker_round.require_pace(settings)
-    worker_round.require_sandbox(settings)
+    worker_round.require_sandbox(settings, environ)
     tags = tuple(filter(None, (tag.strip() for tag in given.tags.split(","))))
     asked = worker_round.WorkerRequest(tags, given.once, given.until_idle)
     with open_team(given, environ) as store:

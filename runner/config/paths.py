@@ -42,6 +42,11 @@ class Places:
         """The user's own settings."""
         return self.config / SETTINGS_FILE
 
+    @property
+    def held_out(self) -> Path:
+        """Where the files of held-out tests lie; no command of a task may read it."""
+        return self.state / "held-out"
+
     def repository_cache(self, root: Path) -> Path:
         """Where one repository's deletable things lie (scratch trees, parsed plans, snapshots)."""
         return self.cache / "repositories" / repository_key(root)

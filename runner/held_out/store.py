@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from runner.model import Digest, HeldOutFile, Task
 
-FOLDER = "held-out"
-"""Name of the folder of all stores below the user's state folder; a mask covers it whole."""
 ID_FILE = "runner-held-out"
 """Name of the store id's file in the git common directory."""
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -73,17 +71,17 @@ class HeldOutStore:
 
     @classmethod
     def open(
-        cls, state: Path, common_dir: Path, plan_path: str, held_out_dir: Path | None = None
+        cls, top: Path, common_dir: Path, plan_path: str, held_out_dir: Path | None = None
     ) -> Self:
         """Return the store of a plan without creating anything.
 
-        `state` is the user's state folder, `common_dir` the git common directory. Raises
-        RunnerError where the file of the store id is damaged.
+        `top` is `Places.held_out`, `common_dir` the git common directory. Raises RunnerError where
+        the file of the store id is damaged.
         """
         if held_out_dir is not None:
             return cls(held_out_dir, plan_path)
         id_ = read_store_id(common_dir)
-        return cls(state / FOLDER / id_ if id_ else None, plan_path)
+        return cls(top / id_ if id_ else None, plan_path)
 
     @property
     def folder(self) -> Path | None:
@@ -241,11 +239,6 @@ def make_store_id(common_dir: Path) -> str:
 
 
 # --- words ------------------------------------------------------------------------------
-
-
-def masks_of(state: Path, held_out_dir: Path | None) -> tuple[Path, ...]:
-    """Return the folders that no command of a task, reviewer or author may read."""
-    return (state / FOLDER, *([held_out_dir] if held_out_dir else []))
 
 
 def repair_hint(task_id: str, files: Iterable[HeldOutFile | StoredFile]) -> str:

@@ -30,6 +30,7 @@ from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import (
     files_below,
+    files_but,
     find_hidden_folders,
     inner_environment,
     object_folders,
@@ -89,6 +90,8 @@ class Landlock:
     version: int
     read: tuple[Path, ...] = ()
     reason: str = ""
+    hidden: tuple[Path, ...] = ()
+    """Folders that no rule opens, whatever else is shown."""
     name = "landlock"
     contains = False
     encloses = True
@@ -173,7 +176,7 @@ class Landlock:
         shares = (place.links, *(shown / name for name in place.shares))
         yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
-        yield from _of_the_machine(where, str(shown), self.read)
+        yield from _of_the_machine(where, str(shown), self.read, self.hidden)
         if command.network is not Network.NO:
             # Where systemd-resolved is, this is a link into /run, which is hidden as a whole.
             yield os.path.realpath("/etc/resolv.conf"), _READ
@@ -181,7 +184,10 @@ class Landlock:
 
 @lru_cache(maxsize=32)
 def _of_the_machine(
-    where: frozenset[tuple[str, str]], shown: str, read: tuple[Path, ...]
+    where: frozenset[tuple[str, str]],
+    shown: str,
+    read: tuple[Path, ...],
+    hidden: tuple[Path, ...],
 ) -> tuple[tuple[str, int], ...]:
     """What is the same for all commands of these variables: the machine, the tools, devices."""
     environ = dict(where)
@@ -190,7 +196,7 @@ def _of_the_machine(
     tools = {str(real(path)) for path in tool_paths(environ)} - closed
     asked = {str(real(path)) for path in read}
     others = other_trees(shown, where, read)
-    outermost = (*files_below(home, shown, others), *tools, *asked)
+    outermost = files_but((*files_below(home, shown, others), *tools, *asked), hidden)
     return (
         *((path, _READ) for path in outermost),
         *((f"/dev/{name}", _OF_DEVICES) for name in _DEVICES),
@@ -217,7 +223,7 @@ def _allow(ruleset: int, path: str, access: int) -> None:
         os.close(descriptor)
 
 
-def probe(read: tuple[Path, ...]) -> Landlock | str:
+def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | str:
     """Landlock as it works on this machine, or the reason why it does not: a process is started."""
     if sys.platform != "linux":
         return "Landlock is a part of Linux"  # elsewhere the same numbers are other system calls
@@ -244,4 +250,4 @@ def probe(read: tuple[Path, ...]) -> Landlock | str:
     thread = threading.Thread(target=attempt)
     thread.start()
     thread.join()
-    return said[0] if said and said[0] else Landlock(version, read)
+    return said[0] if said and said[0] else Landlock(version, read, hidden=hidden)

@@ -25,7 +25,7 @@ from runner.process.other_trees import other_trees
 from runner.process.tools import homes, tool_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from runner.process.base import Place
 
@@ -109,6 +109,33 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     What holds a hidden folder whole is not shown, unless a person asked for it in `read`.
     """
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
+
+
+def mask(hidden: tuple[Path, ...], read: tuple[Path, ...], *, sized: bool) -> tuple[str, ...]:
+    """Empty folders over the hidden ones, under each path by which the options show them."""
+    options: list[str] = []
+    for folder in hidden:
+        at = real(folder)
+        names = {at, *(each / at.relative_to(real(each)) for each in read if _holds(each, at))}
+        for name in sorted(names):
+            if name.is_dir():
+                options += [*(("--size", str(MEGABYTE)) if sized else ()), "--tmpfs", str(name)]
+                options += ["--remount-ro", str(name)]
+    return tuple(options)
+
+
+def _holds(folder: Path, path: Path) -> bool:
+    return path.is_relative_to(real(folder))
+
+
+def files_but(paths: Iterable[str], hidden: tuple[Path, ...]) -> Iterator[str]:
+    """These paths; one that holds a hidden folder is replaced by the entries that do not."""
+    closed = frozenset(str(real(folder)) for folder in hidden)
+    for path in paths:
+        if any(folder.startswith(path.rstrip("/") + "/") for folder in closed):
+            yield from _open_in(path, closed)
+        elif path not in closed and not _below(path, closed):
+            yield path
 
 
 def hides(path: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from runner.config.paths import Places, expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -23,6 +24,7 @@ from runner.process.tools import NAMES, capture, fetch_environment, which
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from runner.config.settings import Settings
     from runner.process import landlock, seatbelt
     from runner.process.base import Command, Place, Sandbox
     from runner.process.egress import server
@@ -131,20 +133,32 @@ class ReadOnly:
         return self.sandbox.sees(place, path)
 
 
-def choose_sandbox(wanted: str, read: tuple[Path, ...] = ()) -> Sandbox:
+def sandbox_of(settings: Settings, environ: Mapping[str, str]) -> Sandbox:
+    """Return what encloses commands, by the person's settings; it never shows held-out files.
+
+    Raises RunnerError where it cannot.
+    """
+    own = [expand_home(settings.held_out_dir)] if settings.held_out_dir else []
+    hidden = (Places.of(environ).held_out, *own)
+    return choose_sandbox(settings.sandbox, tuple(map(expand_home, settings.sandbox_read)), hidden)
+
+
+def choose_sandbox(
+    wanted: str, read: tuple[Path, ...] = (), hidden: tuple[Path, ...] = ()
+) -> Sandbox:
     """The sandbox a person's settings ask for, known to work: a process was started in it.
 
     `auto` is bubblewrap, else none, which says whether Landlock (macOS: seatbelt) would work: that
     has neither a loopback nor a /tmp of a command's own, so tests that start a server or write to
     /tmp fail in it, and it is a person's choice. `read` are further paths that a sandbox shows
-    read-only.
+    read-only, `hidden` are folders that it never shows.
     Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
         raise RunnerError(f'"{wanted}" is no sandbox', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
         return NoSandbox("the settings say so")
-    found = _probe(wanted, read)
+    found = _probe(wanted, read, hidden)
     if isinstance(found, str):
         raise RunnerError(
             f"{wanted} does not work here: {found}",
@@ -177,15 +191,15 @@ def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _probe(wanted: str, read: tuple[Path, ...]) -> Sandbox | str:
+def _probe(wanted: str, read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Sandbox | str:
     """What was found to work, or why it does not; for `auto` the best that does."""
     if wanted == "bubblewrap":
-        return probe(read)
+        return probe(read, hidden)
     if wanted == "landlock":
-        return landlock.probe(read)
+        return landlock.probe(read, hidden)
     if wanted == "seatbelt":
-        return seatbelt.probe(read)
-    found = _probe("bubblewrap", read)
+        return seatbelt.probe(read, hidden=hidden)
+    found = _probe("bubblewrap", read, hidden)
     if not isinstance(found, str):
         return found
     second = "seatbelt" if sys.platform == "darwin" else "landlock"
@@ -215,6 +229,8 @@ class Bubblewrap:
     """Options this version has and this machine allows."""
     read: tuple[Path, ...] = ()
     reason: str = ""
+    hidden: tuple[Path, ...] = ()
+    """Folders that are empty for every command, whatever else is shown."""
     name = "bubblewrap"
     contains = True
     encloses = True
@@ -298,6 +314,7 @@ class Bubblewrap:
             *mounts.tools(where, self.read),
             *(mounts.resolver() if command.network is Network.YES else ()),
             *mounts.desk(place, reads_only=command.reads_only),
+            *mounts.mask(self.hidden, self.read, sized="--size" in self.features),
         )
 
 
@@ -332,12 +349,12 @@ def _variables(environ: Mapping[str, str]) -> Iterable[str]:
         yield from ("--setenv", name, value)
 
 
-def probe(read: tuple[Path, ...]) -> Bubblewrap | str:
+def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap | str:
     """Find bubblewrap as it works on this machine, or the reason why it does not."""
     program = which("bwrap", os.environ)
     if program is None:
         return "bubblewrap is not installed"
-    found = Bubblewrap(program, frozenset(_OPTIONAL), read)
+    found = Bubblewrap(program, frozenset(_OPTIONAL), read, hidden=hidden)
     code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
     if code == 0:  # as nearly everywhere: nobody need ask what this version knows
         return found
@@ -347,7 +364,7 @@ def probe(read: tuple[Path, ...]) -> Bubblewrap | str:
     # /proc/sys/user there), so less is tried before bubblewrap is given up.
     less = dict.fromkeys((offered, offered - {"--disable-userns"}))
     for features in (one for one in less if one != found.features):
-        found = Bubblewrap(program, features, read)
+        found = Bubblewrap(program, features, read, hidden=hidden)
         code, said = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:
             return found

@@ -75,6 +75,8 @@ class Seatbelt:
     read: tuple[Path, ...] = ()
     program: Path = PROGRAM
     reason: str = ""
+    hidden: tuple[Path, ...] = ()
+    """Folders that the profile closes last, whatever else is shown."""
     name = "seatbelt"
     contains = False
     encloses = True
@@ -91,7 +93,7 @@ class Seatbelt:
             raise ValueError("seatbelt cannot hold its network to registries; bubblewrap can")
         own = own_folder(place)
         try:
-            profile = write_profile(command, own, self.read)
+            profile = write_profile(command, own, self.read, self.hidden)
         except BaseException:
             take_away(own)
             raise
@@ -111,7 +113,9 @@ class Seatbelt:
 # --- the profile ----------------------------------------------------------------------
 
 
-def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> str:
+def write_profile(
+    command: Command, own: Path, read: tuple[Path, ...] = (), hidden: tuple[Path, ...] = ()
+) -> str:
     """The profile of one command. Raises ValueError for a path that cannot be named in it."""
     place, environ = command.place, command.environment
     home = environ.get("HOME", "")
@@ -142,6 +146,9 @@ def write_profile(command: Command, own: Path, read: tuple[Path, ...] = ()) -> s
     ]
     if command.reads_only:
         lines.append(_rule("deny", "file-write*", _folders(trees)))
+    if hidden:
+        closed_last = _folders(sorted(str(real(path)) for path in hidden))
+        lines += [_rule("deny", what, closed_last) for what in ("file-read*", "file-write*")]
     return "\n".join(lines) + "\n"
 
 
@@ -213,7 +220,9 @@ def _quote(text: str) -> str:
 _TRY = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
 
 
-def probe(read: tuple[Path, ...] = (), program: Path = PROGRAM) -> Seatbelt | str:
+def probe(
+    read: tuple[Path, ...] = (), program: Path = PROGRAM, hidden: tuple[Path, ...] = ()
+) -> Seatbelt | str:
     """Seatbelt as it works here, or why it does not: what must fail in it is tried, too.
 
     It fails closed: a profile that the system takes and does not hold is no sandbox.
@@ -228,7 +237,7 @@ def probe(read: tuple[Path, ...] = (), program: Path = PROGRAM) -> Seatbelt | st
             effects.make_folder(top / name)
         secret = top / "out" / "secret"
         effects.write_file(secret, b"secret")
-        return _try_all(Seatbelt(read, program), top, open_port.getsockname()[1])
+        return _try_all(Seatbelt(read, program, hidden=hidden), top, open_port.getsockname()[1])
 
 
 def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.contracts.entries import find_missing_tools
 from runner.errors import RunnerError
@@ -170,15 +169,14 @@ def _of_its_agent(
     """Why the program that implements a task could not even begin; workers know of their own."""
     if not chosen.is_agent or ":" in settings.executor:  # a cluster of their own
         return None
-    from runner.process.sandbox import choose_sandbox
+    from runner.process.sandbox import sandbox_of
 
     if not isinstance(chosen, AgentProgram):
         return None
     if unable := chosen.lacks_program(environ, root):  # before a sandbox is tried out
         return unable
-    read = tuple(map(expand_home, settings.sandbox_read))
     try:
-        sandbox = choose_sandbox(settings.sandbox, read)
+        sandbox = sandbox_of(settings, environ)
     except RunnerError as error:
         return Finding(chosen.name, error.message, hint=error.hint)
     return chosen.lacks(sandbox, environ, root)

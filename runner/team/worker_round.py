@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import sandbox_of
 from runner.app.prove.publish import errand
 from runner.config.paths import Places
 from runner.config.sizes import bytes_of
 from runner.errors import RunnerError
-from runner.process.sandbox import explain_opening
+from runner.process.sandbox import explain_opening, sandbox_of
 from runner.repo.clone import CloneCache, find_lack
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
@@ -69,7 +68,7 @@ class TeamWorker:
         Raises StoreAwayError where the store is away from the beginning, and OSError where the disk
         is full and nobody waits.
         """
-        require_sandbox(self.settings)
+        require_sandbox(self.settings, self.environ)
         if (lack := self._find_lack()) and (self.asked.once or self.asked.until_idle):
             raise lack
         mine = None if lack else self._claim()
@@ -197,9 +196,9 @@ def require_pace(settings: Settings) -> None:
         )
 
 
-def require_sandbox(settings: Settings) -> None:
+def require_sandbox(settings: Settings, environ: Mapping[str, str]) -> None:
     """Raise RunnerError where commands of other people's repositories would not be enclosed."""
-    sandbox = sandbox_of(settings)
+    sandbox = sandbox_of(settings, environ)
     if not sandbox.encloses:
         raise RunnerError(
             "a worker builds in a sandbox or not at all, and there is none here",

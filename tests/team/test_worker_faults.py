@@ -63,7 +63,7 @@ def test_a_build_that_is_claimed_while_its_worker_is_ended_is_handed_back(crew, 
         return found
 
     monkeypatch.setattr(worker_round, "claim_build", claim_and_end)
-    monkeypatch.setattr(worker_round, "require_sandbox", lambda _: None)
+    monkeypatch.setattr(worker_round, "require_sandbox", lambda *_: None)
     worker.serve()
     back = crew.build(build)
     assert (back.state, back.attempts, back.note) == ("PENDING", 0, "its worker was ended"), told
@@ -197,7 +197,7 @@ def work(crew, tmp_path):
     clone = BuildClone(mine, tmp_path / "builds", cache, os.environ, (), (str(tmp_path),))
     settings = Settings(lease_seconds=1.0)
     return BuildWork(
-        crew.store, mine, clone, settings, threading.Event(), lambda: False, lambda _: None
+        crew.store, mine, clone, settings, threading.Event(), lambda: False, lambda *_: None
     )
 
 
@@ -543,7 +543,7 @@ def test_a_remote_that_goes_away_in_the_middle_of_a_run_puts_the_build_off(crew,
     clone = BuildClone(mine, crew.folder / "builds", cache, os.environ, (), (str(crew.folder),))
     work = BuildWork(
         *(crew.store, mine, clone, Settings(lease_seconds=1.0), threading.Event()),
-        *(lambda: False, lambda _: None),
+        *(lambda: False, lambda *_: None),
     )
     prepare = work._prepare
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.run_parts import sandbox_of
 from runner.app.inspect.validation import check_sound
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Ended
+from runner.process.sandbox import sandbox_of
 from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.run.batch import Batch, find_shared_files, unfit
@@ -79,7 +79,7 @@ def run_for_tasks(
             repository=repository,
             cache=project.cache,
             settings=settings,
-            sandbox=sandbox_of(settings),
+            sandbox=sandbox_of(settings, project.environ),
             environ=project.environ,
             say=lambda _task, _line: None,
         )

@@ -10,13 +10,14 @@ from runner import effects
 from runner.app.build.edited_plan import answer_edits, restore, take_in_answers, tell_of_older
 from runner.app.build.outlook import Outlook
 from runner.app.build.publish_end import prove_at_end, publish
-from runner.app.build.run_parts import load_allow_list, sandbox_of, task_plans
+from runner.app.build.run_parts import load_allow_list, task_plans
 from runner.app.prove.prove_again import prove_before
 from runner.errors import ExitCode, worst
 from runner.history.commit_log import Records
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.edit import spans_of
+from runner.process.sandbox import sandbox_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run import recovery
 from runner.run.engine import Engine
@@ -358,7 +359,7 @@ class _Building:
             repository=session.repository,
             cache=session.project.cache,
             settings=settings,
-            sandbox=sandbox_of(settings),
+            sandbox=sandbox_of(settings, session.project.environ),
             environ=session.project.environ,
             say=self.observer.progress,
             sast=sast,

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
-from runner.config.paths import expand_home
 from runner.lazy_module import lazy_module
 from runner.plan.patterns import PatternIndex
-from runner.process.sandbox import choose_sandbox
 from runner.project import PATTERNS
 from runner.repo.read import Repository
 from runner.run.journal_writer import rehearse
@@ -23,22 +21,14 @@ from runner.secrets.allowlist import FILE_NAME, read_allow_list
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.config.settings import Settings
     from runner.history import commit_log
     from runner.journal.state import RunState
     from runner.plan.document import Plan
-    from runner.process.base import Sandbox
     from runner.project import Project
     from runner.run.review import Asker
     from runner.secrets.allowlist import AllowList
 else:
     commit_log = lazy_module("runner.history.commit_log")
-
-
-def sandbox_of(settings: Settings) -> Sandbox:
-    """What encloses commands, by the person's settings. Raises RunnerError where it cannot."""
-    read = tuple(map(expand_home, settings.sandbox_read))
-    return choose_sandbox(settings.sandbox, read)
 
 
 # --- secret allow list ----------------------------------------------------------------

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import sandbox_of
 from runner.app.build.run_status import find_missing
 from runner.config.paths import expand_home
 from runner.config.trust import Trust, commands_shown, group_alike
@@ -23,7 +22,7 @@ from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
-from runner.process.sandbox import explain_opening, landlock_gaps
+from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
 from runner.repo.git import text
 from runner.repo.head import PLANS
 from runner.repo.windows_drives import require_no_windows_drive
@@ -159,7 +158,7 @@ def find_unheld_bounds(project: Project) -> tuple[str, ...]:
 
 def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
     """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
-    sandbox = sandbox_of(project.settings)
+    sandbox = sandbox_of(project.settings, project.environ)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
     reason = "asked for on the command line" if by_flag else sandbox.reason
     why = f": {reason}" if reason else ""

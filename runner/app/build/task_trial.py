@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_parts import load_allow_list, preparation_of, sandbox_of, task_plans
+from runner.app.build.run_parts import load_allow_list, preparation_of, task_plans
 from runner.app.build.suitability import require_trust
 from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.validation import check_sound
@@ -16,6 +16,7 @@ from runner.impact.reach import find_reaching
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Status, Usage
+from runner.process.sandbox import sandbox_of
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report.affected_lines import format_affected
@@ -136,7 +137,7 @@ def _run_trial(bench: _Bench, task: Task) -> Trial:
         repository=bench.repository,
         cache=project.cache,
         settings=settings,
-        sandbox=sandbox_of(settings),
+        sandbox=sandbox_of(settings, project.environ),
         environ=project.environ,
         say=bench.observer.progress,
     )

@@ -19,7 +19,7 @@ from runner.journal.lock import RunLock
 from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
 from runner.process.cgroups import our_grounds
-from runner.process.sandbox import choose_sandbox, explain_opening, landlock_gaps
+from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
 from runner.process.tools import capture, which
 from runner.project import BUILD, CHANGES, CHECKPOINT, DECISIONS, IGNORE, PATTERNS, Project
 from runner.repo.head import OWNERSHIP_MAP, PLANS
@@ -86,7 +86,7 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
     settings = project.settings
     read = tuple(map(expand_home, settings.sandbox_read))
     try:
-        found = choose_sandbox(settings.sandbox, read)
+        found = sandbox_of(settings, project.environ)
     except RunnerError as error:
         yield make_missing_sign("sandbox", error)
         return

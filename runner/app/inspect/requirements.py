@@ -19,7 +19,7 @@ from runner.model import Finding
 from runner.plan.commands import executables
 from runner.process import base, mounts
 from runner.process.environments import explain_lent_program, find_lent_program
-from runner.process.sandbox import choose_sandbox
+from runner.process.sandbox import sandbox_of
 from runner.process.tools import NAMES, which
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
@@ -117,7 +117,7 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
     settings = project.settings
     read = tuple(map(expand_home, settings.sandbox_read))
     try:
-        sandbox = choose_sandbox(settings.sandbox, read)
+        sandbox = sandbox_of(settings, project.environ)
     except RunnerError:  # reported as the state of the sandbox
         return ()
     if not sandbox.contains:

@@ -13,12 +13,12 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.app.build.run_parts import sandbox_of
 from runner.gates import contract_checks, contract_tests, shim
 from runner.gates.count_parsers import ran_no_test
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of
+from runner.process.sandbox import sandbox_of
 from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context
 from runner.run.worker_setup import WorkerSetup
@@ -63,7 +63,7 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
         repository=repository,
         cache=project.cache,
         settings=project.settings,
-        sandbox=sandbox_of(project.settings),
+        sandbox=sandbox_of(project.settings, project.environ),
         environ=project.environ,
         say=lambda _task, _line: None,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
+from runner.config.paths import Places
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
@@ -212,7 +213,7 @@ def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
 
 def sandbox_here(workplace: Workplace) -> Sandbox:
     """What encloses commands by hand. Raises RunnerError where a person wants what is not here."""
-    return choose_sandbox(_sandbox(workplace))
+    return choose_sandbox(_sandbox(workplace), (), (Places.of(workplace.environ).held_out,))
 
 
 def _sandbox(workplace: Workplace) -> str:

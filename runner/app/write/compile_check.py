@@ -10,6 +10,7 @@ from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
+from runner.process.sandbox import sandbox_of
 from runner.writes.compile_check import CHECK, MISSING, compile_file
 from runner.writes.project_compile import (
     CompileCommand,
@@ -22,7 +23,6 @@ from runner.writes.project_compile import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.app.build import run_parts
     from runner.app.prove import prove_tree
     from runner.app.write import analysis
     from runner.app.write.workplace import Workplace
@@ -40,7 +40,6 @@ else:
     prove_tree = lazy_module("runner.app.prove.prove_tree")
     read = lazy_module("runner.repo.read")
     redact = lazy_module("runner.secrets.redact")
-    run_parts = lazy_module("runner.app.build.run_parts")
     supervise = lazy_module("runner.process.supervise")
 
 _UNTRUSTED = Finding(
@@ -81,7 +80,7 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
     commands = tuple(CompileCommand(*one) for one in project.settings.compile)
     if not _is_called_for(workplace.root, change.path, commands):
         return ()
-    sandbox = run_parts.sandbox_of(project.settings)
+    sandbox = sandbox_of(project.settings, project.environ)
     trusted = _is_trusted(project)
     left_out = () if trusted or (sandbox.encloses and not commands) else (_UNTRUSTED,)
     if not trusted and not sandbox.encloses:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.config.paths import Places, expand_home
+from runner.config.paths import Places
 from runner.errors import RunnerError
 from runner.gates.regression import prove_others
 from runner.implementers.registry import choose
@@ -28,7 +28,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Outcome
 from runner.model.codec import ShapeError
 from runner.process.base import Place, command_environment, git_identity
-from runner.process.sandbox import choose_sandbox
+from runner.process.sandbox import sandbox_of
 from runner.repo.alternates import Lender
 from runner.repo.included_files import IncludedFiles
 from runner.repo.pool import Pool
@@ -107,7 +107,6 @@ class RemoteSlot:
         self.scratch.stopped = LastLook(crew, self.slot.number)
         box = self.slot.folder / "box"
         effects.make_folder(box / "tmp")
-        read = tuple(map(expand_home, settings.sandbox_read))
         return WorkerContext(
             scratch=self.scratch,
             place=Place(
@@ -118,7 +117,7 @@ class RemoteSlot:
                 start=self.scratch.lender.prefix.value,
                 beside=included.mark if (included := self.scratch.included) else "",
             ),
-            sandbox=choose_sandbox(settings.sandbox, read),
+            sandbox=sandbox_of(settings, os.environ),
             settings=settings,
             logs=self.slot.folder / "logs",
             logs_shown=LOGS,
