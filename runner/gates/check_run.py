@@ -19,7 +19,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.work import STANDS
-from runner.plan.shell.exit_status import ends_with_test_tool
+from runner.plan.shell.shell_commands import ends_with_test_tool
 from runner.process.base import Ended
 from runner.secrets.redact import redact
 

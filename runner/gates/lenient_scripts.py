@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from runner.gates.script_targets import behind
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
+from runner.plan.shell.exit_status import bypass_of, swallow_of
+from runner.plan.shell.shell_commands import tests_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,5 +65,5 @@ def _lost_in(place: tuple[str, str], text: str) -> Iterator[str]:
             yield line.strip()
         elif found := bypass_of(plain):
             yield found
-        elif lost := swallow_of(plain, whatever=False):
+        elif lost := swallow_of(plain):
             yield re.sub(r"\s+", " ", lost.by)

@@ -25,7 +25,8 @@ from runner.gates.test_reports import read_told, settle_doubt
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.plan.shell.exit_status import expects_failures
+from runner.plan.shell.judge import expects_failures
+from runner.plan.shell.shell_commands import with_failing_tests
 from runner.process.tools import which
 
 if TYPE_CHECKING:
@@ -35,12 +36,10 @@ if TYPE_CHECKING:
     from runner.gates import node_hook, vitest_hook
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import Told
-    from runner.plan.shell import failing_lines
     from runner.process.base import Place, Ran
 else:
     node_hook = lazy_module("runner.gates.node_hook")
     vitest_hook = lazy_module("runner.gates.vitest_hook")
-    failing_lines = lazy_module("runner.plan.shell.failing_lines")
 
 
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
@@ -112,7 +111,7 @@ class Reporting:
 
     def _passes_failing(self, check: Check, bench: GateContext) -> bool:
         """Whether a line whose tests said nothing passes without them, as an empty loop does."""
-        line = failing_lines.with_failing_tests(check.command)
+        line = with_failing_tests(check.command)
         other = replace(check, id=f"{check.id}-failing", command=line)
         return bool(line) and bench.run(other).passed
 

@@ -12,18 +12,16 @@ import posixpath
 import re
 from collections import deque
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.model.grades import is_static_tool
 from runner.plan.commands import swallows_failure
-from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import SHELLS, command_path, is_script_word, program_of
 from runner.plan.shell.selection import without_reporting
-from runner.plan.shell.shell_nodes import pipelines, simples
-from runner.plan.shell.syntax import ShellSyntaxError, parse
+from runner.plan.shell.shell_commands import commands_of
 from runner.secrets.redact import redact
 from runner.text.foreign_documents import parse_json
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from runner.gates.base import Check, GateContext
-    from runner.plan.shell.shell_nodes import Simple
+    from runner.plan.shell.syntax import Simple
 
 
 _MANAGER = regex(
@@ -339,7 +337,7 @@ class _Look:
         """Whether all that a line starts only looks."""
         if (line, depth) not in self._known:
             every = [one for one in commands_of(line) if one.words]
-            piped = _piped(line) if "|" in line else frozenset()
+            piped = _piped(every)
             working = [one for one in every if not _shows_nothing(one, piped)]
             found = bool(working) and all(self._is_static(one, depth) for one in working)
             self._known[line, depth] = found
@@ -358,12 +356,9 @@ class _Look:
         return bool(scripts) and all(self.only_looks(_recipe(one), depth + 1) for one in scripts)
 
 
-def _piped(line: str) -> frozenset[Simple]:
-    try:
-        every = [one for one in pipelines(parse(line)) if len(one.parts) > 1]
-    except ShellSyntaxError:
-        return frozenset()
-    return frozenset(one for pipe in every for part in pipe.parts for one in simples(part))
+def _piped(every: list[Simple]) -> frozenset[Simple]:
+    pairs = [(one, after) for one, after in pairwise(every) if after.before in ("|", "|&")]
+    return frozenset(one for pair in pairs for one in pair)
 
 
 def _shows_nothing(command: Simple, piped: frozenset[Simple]) -> bool:

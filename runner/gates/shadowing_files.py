@@ -20,8 +20,8 @@ from runner.gates.test_awareness import list_files
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import program_of
+from runner.plan.shell.shell_commands import commands_of
 from runner.process.limits import Limits
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.model import Change, Task
-    from runner.plan.shell.shell_nodes import Simple
+    from runner.plan.shell.syntax import Simple
 
 CHECK = "in-front"
 _OF_PYTEST = ("pytest", "_pytest", "pluggy", "iniconfig", "xdist", "pytest_cov")

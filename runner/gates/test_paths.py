@@ -13,10 +13,10 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from runner.plan.shell import exit_status, programs
+    from runner.plan.shell import programs, shell_commands
 else:
-    exit_status = lazy_module("runner.plan.shell.exit_status")
     programs = lazy_module("runner.plan.shell.programs")
+    shell_commands = lazy_module("runner.plan.shell.shell_commands")
 
 _FOLDER = regex(
     r"(?:\A|/)(?:tests?|__tests__|__mocks__|specs?|e2e|testdata|fixtures)/", re.IGNORECASE
@@ -90,7 +90,7 @@ def _runs_examples(path: str, line: str) -> bool:
 
 def _without_readers(line: str) -> str:
     """A line without its commands that only look at files; what is no shell line, as it is."""
-    for command in exit_status.commands_of(line):
+    for command in shell_commands.commands_of(line):
         # what stands in a substitution runs, whoever reads what it prints
         if not _INNER.search(command.text) and programs.program_of(command).name in _READERS:
             line = line.replace(command.text, " ", 1)

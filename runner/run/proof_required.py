@@ -12,8 +12,8 @@ from runner.journal.grading import grade_alone
 from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import is_code, strongest, without_proof, would_show
-from runner.plan.shell.exit_status import tests_in
 from runner.plan.shell.quiet_lines import starts_no_program
+from runner.plan.shell.shell_commands import tests_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.integrity.weaknesses import Weakness
 from runner.gates.script_targets import rules_in
 from runner.lazy_pattern import regex
-from runner.plan.shell.exit_status import bypass_of, swallow_of, tests_in
+from runner.plan.shell.exit_status import bypass_of, swallow_of
 from runner.plan.shell.selection import find_added_selection, selection_of
+from runner.plan.shell.shell_commands import tests_in
 from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:

@@ -8,19 +8,13 @@ foreach`, `pnpm -r --no-bail`.
 from __future__ import annotations
 
 import re
-import shlex
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.plan.shell.programs import SHELLS, is_test_program, program_of, programs_of
-from runner.plan.shell.shell_nodes import simples
-from runner.plan.shell.syntax import ShellSyntaxError, parse
+from runner.plan.shell.programs import program_of, programs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from runner.plan.shell.shell_nodes import Simple
+    from runner.plan.shell.syntax import Simple
 
 _YES = r"(?:=(?:true|1|yes))?\Z"
 _ANYWHERE = regex(
@@ -71,11 +65,6 @@ _RUNS_NOTHING = {
     "parallel": regex(r"--dry-?run\Z"),
 }
 _SAME_AS_TESTS = {"py.test": "pytest", "pytest-3": "pytest", "gradlew": "gradle"}
-_FINDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_RETURNS = regex(r"-\w*e|--return\Z")
-_SCRIPT = regex(r"-\w*c")
-_NUMBER = regex(r"(!?)command-(?P<which>.+)\Z")
-_NOTHING = frozenset({"true", ":", "echo"})
 
 
 def lenient_option(command: Simple) -> str:
@@ -91,13 +80,11 @@ def _lenient_word(called: str, words: tuple[str, ...]) -> str:
             return word
         if _WITH_VALUE.get(name) == word and words[at + 1 : at + 2] == ("0",):
             return f"{word} 0"
-    return next(_LOOKS[name](words), "") if name in _LOOKS else ""
+    return ""
 
 
 def without_bypass(word: str, whole: str = "the command") -> str:
     """What to do about a word of the `whole` that leaves checks out, for whoever wrote it."""
-    if word.endswith(" … ;"):
-        return "end it with `{} +` in place of `;`: find then fails where a test does"
     return f"take `{word}` out of {whole}"
 
 
@@ -131,141 +118,3 @@ def idle_option(command: Simple) -> str:
     # What stands behind `--` is another's.
     own = words[: words.index("--")] if "--" in words else words
     return next((word for word in own if known.match(word)), "") if known else ""
-
-
-# --- programs that are told in more than a word which of theirs may fail ----------------------
-
-
-def _of_concurrently(words: tuple[str, ...]) -> Iterator[str]:
-    """`--success`: all must pass, unless it says otherwise."""
-    lines = list(_past_options(words, _TAKES))
-    wanted = _value_of(words, ("-s", "--success"))
-    tests = [one for one in lines if starts_tests(one)]
-    kills = bool({"-k", "--kill-others"} & set(words))
-    named = _NUMBER.match(wanted)
-    if wanted in ("", "all") or not tests:
-        return
-    if wanted == "first" and kills and len(tests) == 1:
-        return  # the test ends, and what it needed is ended with it
-    if named:
-        chosen = _chosen(named["which"], lines, _value_of(words, ("-n", "--names")))
-        if bool(named[1]) != bool(set(chosen) & set(tests)) and (named[1] or len(tests) == 1):
-            return
-    yield f"--success {wanted}"
-
-
-_TAKES = frozenset(
-    {"-s", "--success", "-n", "--names", "-m", "--max-processes", "-c", "--prefix-colors", "-p"}
-    | {"--prefix", "-l", "--prefix-length", "-t", "--timestamp-format", "--name-separator"}
-    | {"--restart-tries", "--restart-after", "--kill-signal", "--hide", "--default-input-target"}
-)
-
-
-def _chosen(which: str, lines: Sequence[str], names: str) -> list[str]:
-    called = names.split(",") if names else []
-    return [
-        line
-        for at, line in enumerate(lines)
-        if which == str(at) or (at < len(called) and called[at] == which)
-    ]
-
-
-def _of_pnpm(words: tuple[str, ...]) -> Iterator[str]:
-    """Of one package `--no-bail` ended with 0 until 2026; of many it tells the failure."""
-    many = {"-r", "--recursive", "--filter", "-F", "recursive", "multi", "m"} & set(words)
-    chosen = any(one.startswith(("--filter=", "-F=")) for one in words)
-    if "--no-bail" in words and not (many or chosen):
-        yield "--no-bail"
-
-
-def _of_find(words: tuple[str, ...]) -> Iterator[str]:
-    """What `-exec … ;` ended with is only asked by find itself (POSIX.1-2017, find)."""
-    begun = -1
-    for at, word in enumerate(words):
-        if word in _FINDS:
-            begun = at
-        elif begun >= 0 and (word == ";" or words[at - 1 : at + 1] == ("{}", "+")):
-            if word == ";" and _ends_as_tests(words[begun + 1 : at]):
-                yield f"{words[begun]} … ;"
-            begun = -1
-
-
-def _ends_as_tests(words: tuple[str, ...]) -> bool:
-    """Whether words start tests, or a shell with a line that ends as its tests do."""
-    if is_test_program(words):
-        return True
-    name, rest = program_of(words)
-    line = next((line for word, line in pairwise(rest) if _SCRIPT.fullmatch(word)), "")
-    # What does something about a failure (`|| touch failed`) may well tell it by another road.
-    if name not in SHELLS or not line or "||" in line:
-        return False
-    try:
-        every = list(simples(parse(line)))
-    except ShellSyntaxError:
-        return False
-    return bool(every) and is_test_program(every[-1])
-
-
-def _of_script(words: tuple[str, ...]) -> Iterator[str]:
-    """`script -c` says what became of its command with `-e` alone (script(1))."""
-    if any(map(_RETURNS.match, words)):
-        return
-    for at, word in enumerate(words):
-        given = "".join(words[at + 1 : at + 2])
-        if re.match(r"-\w*c\Z|--command\Z", word) and starts_tests(given):
-            yield word
-
-
-def _of_parallel(words: tuple[str, ...]) -> Iterator[str]:
-    """`--halt now,success=1` ends with the first that ends well."""
-    said = _value_of(words, ("--halt", "--halt-on-error"))
-    if "success" in said:
-        yield f"--halt {said}"
-
-
-def _of_go(words: tuple[str, ...]) -> Iterator[str]:
-    """`-exec true` has another program run in the place of the tests."""
-    program = _value_of(words, ("-exec", "--exec"))
-    if "test" in words and program.partition(" ")[0].rpartition("/")[2] in _NOTHING:
-        yield f"-exec {program}"
-
-
-_LOOKS: dict[str, Callable[[tuple[str, ...]], Iterator[str]]] = {
-    "concurrently": _of_concurrently,
-    "pnpm": _of_pnpm,
-    "find": _of_find,
-    "script": _of_script,
-    "parallel": _of_parallel,
-    "go": _of_go,
-}
-
-
-def starts_tests(line: str) -> bool:
-    """Whether a command line that is one word of another starts a test program."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return False
-    short = re.match(r"(?:npm|pnpm|yarn|bun|node):(?P<script>\S+)", line)
-    return is_test_program(["npm", "run", short["script"]] if short else words)
-
-
-def _value_of(words: Sequence[str], options: tuple[str, ...]) -> str:
-    """What an option is given: the next word, or behind `=`."""
-    for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name in options:
-            return value if equals else "".join(words[at + 1 : at + 2])
-    return ""
-
-
-def _past_options(words: Sequence[str], taking: frozenset[str]) -> Iterator[str]:
-    """The words that are no options nor the values of some."""
-    value = False
-    for word in words:
-        if value:
-            value = False
-        elif word.startswith("-"):
-            value = word in taking
-        else:
-            yield word

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from runner.lazy_pattern import regex
-
-if TYPE_CHECKING:
-    from runner.plan.shell.shell_nodes import Simple
+from runner.plan.shell.syntax import Simple
 
 _WHATEVER = """
 pytest py.test pytest-3 nosetests nose2 trial stestr ward behave tox nox jest vitest mocha ava tap
@@ -284,7 +282,7 @@ def _is_test_file(path: str) -> bool:
 
 
 def _words(command: Simple | list[str] | tuple[str, ...]) -> list[str]:
-    return list(command if isinstance(command, (list, tuple)) else command.values)
+    return list(command.values if isinstance(command, Simple) else command)
 
 
 def _name(word: str) -> str:

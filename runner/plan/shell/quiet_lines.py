@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import is_word_alone, starts_nothing
+from runner.plan.shell.shell_commands import commands_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.plan.shell.shell_nodes import Simple
+    from runner.plan.shell.syntax import Simple
 
 _WRITES = regex(r">(?!\s*&|\s*/dev/null)")
 """A redirection into a file."""

@@ -12,15 +12,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.plan.shell.exit_status import commands_of
 from runner.plan.shell.programs import ALWAYS, is_test_program, may_be_test_program, program_of
-from runner.plan.shell.shell_nodes import simples
-from runner.plan.shell.syntax import ShellSyntaxError, parse
+from runner.plan.shell.shell_commands import commands_of
+from runner.plan.shell.syntax import ShellSyntaxError, read_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from runner.plan.shell.shell_nodes import Simple
+    from runner.plan.shell.syntax import Simple
 
 _PYTEST = """
 -k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --sw-skip --co
@@ -158,7 +157,7 @@ def without_reporting(line: str) -> str:
 
 def _top_commands(line: str) -> tuple[Simple, ...]:
     try:
-        every = tuple(simples(parse(line)))
+        every = tuple(read_commands(line))
     except ShellSyntaxError:
         return ()
     return tuple(one for one in every if line[one.start : one.end] == one.text)

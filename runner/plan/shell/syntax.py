@@ -1,348 +1,303 @@
-"""A POSIX shell line as a tree, as far as it decides who runs and whose exit counts.
+"""The commands of a shell line: a flat list, with the operator before each and its depth.
 
-Shell Command Language of POSIX.1-2017, with the few words of bash that plans use (`|&`, `[[`, here
-strings). Nothing is expanded. Time is linear in the length, and nesting is bounded.
+Shell Command Language of POSIX.1-2017. Nothing here decides how a line ends: a real shell does
+(`judge`).
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from runner.lazy_pattern import regex
-from runner.plan.shell.cursor import BREAKS, PLAIN, Cursor
-from runner.plan.shell.shell_nodes import (
-    AndOr,
-    Case,
-    Function,
-    Group,
-    HereDocument,
-    If,
-    Loop,
-    Pipeline,
-    Script,
-    Simple,
-    Word,
-    feed,
-    split_redirections,
-)
-
-if TYPE_CHECKING:
-    from runner.plan.shell.shell_nodes import Node
 
 LONGEST = 64 << 10
 """Letters of a line or script that are read."""
 _DEEPEST = 40
+_BLANK = regex(r"(?:[ \t\r]|\\\n)+")
+_PLAIN = regex(r"[^\s;&|()<>'\"`\\$]+")
+_OPERATOR = regex(r"&&|\|\||;;&|;;|;&|\|&|[;|&()\n]")
+_REDIRECTION = regex(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|&>>?|[<>])(?!\()")
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*\+?=")
-_REDIRECTION = regex(r"\d*(?:<<<|<<-?|<>|>\||>>|[<>]&|[<>])")
-# To sh, `a &> b` puts `a` into the background and empties `b` (POSIX.1-2017, 2.10.1, rule of the
-# longest operator): so does dash, which is /bin/sh of Debian and its like.
-_REDIRECTION_OF_BASH = regex(rf"{_REDIRECTION.pattern}|&>>?")
-_SUBSTITUTED = regex(r"[<>]?\(")
-"""Process substitution, as a word of its own or behind a redirection."""
-_OPENS = frozenset({"if", "while", "until", "for", "case", "{", "select"})
-_CLOSES = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_OPENS = frozenset({"if", "while", "until", "for", "select", "case", "{"})
+_CLOSES = {"fi": "if", "esac": "case", "}": "{", "done": "do"}
+_LOOPS = frozenset({"while", "until", "for", "select"})
+_GOES_ON = frozenset({"then", "elif", "else", "do", "!", "time", "coproc"})
+_ENDS_WORD = frozenset(" \t\r\n;&|()<>")
 
 
 class ShellSyntaxError(ValueError):
     """This is no shell line, or one that is nested too deeply to be read."""
 
 
-@lru_cache(maxsize=512)
-def parse(line: str, *, bash: bool = False) -> Script:
-    """The tree of a line or script, for sh or for bash. Raises ShellSyntaxError."""
+class Word(NamedTuple):
+    """One word as written, and without its quotes."""
+
+    text: str
+    value: str
+
+
+class Simple(NamedTuple):
+    """One command with its assignments, without its redirections."""
+
+    assignments: tuple[Word, ...]
+    words: tuple[Word, ...]
+    start: int
+    end: int
+    text: str
+    before: str = ""
+    """The operator or keyword before it; empty for the first command."""
+    depth: int = 0
+    """How many groups, conditions and substitutions are open around it."""
+    documents: tuple[str, ...] = ()
+    """The texts that it reads from the line itself, such as here documents."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Its words without quotes."""
+        return tuple(word.value for word in self.words)
+
+
+class _Draft:
+    """A command that is being read."""
+
+    def __init__(self, before: str) -> None:
+        self.before = before
+        self.start = self.end = -1
+        self.assignments: list[Word] = []
+        self.words: list[Word] = []
+        self.documents: list[str] = []
+
+    def take(self, start: int, end: int) -> None:
+        self.start = start if self.start < 0 else self.start
+        self.end = end
+
+
+@lru_cache(maxsize=1024)
+def read_commands(line: str) -> tuple[Simple, ...]:
+    """Return every simple command of a line in its order. Raises ShellSyntaxError."""
     if len(line) > LONGEST:
         raise ShellSyntaxError("too long")
-    reader = _Reader(line, 0, redirection=_REDIRECTION_OF_BASH if bash else _REDIRECTION)
-    found = reader.script(())
-    if reader.at < len(line):
-        raise ShellSyntaxError(f"unexpected {line[reader.at]!r}")
-    return found
+    reader = _Reader(line, 0)
+    reader.read_list("")
+    ordered = sorted(reader.found, key=lambda one: one.start)
+    return tuple(one._replace(documents=tuple(one.documents)) for one in ordered)
 
 
-class _Reader(Cursor):
-    """Recursive descent over one text."""
+class _Reader:
+    """One pass over a text; commands are collected where they end."""
 
-    def __init__(
-        self, text: str, depth: int, offset: int = 0, *, redirection: re.Pattern[str]
-    ) -> None:
-        if depth > _DEEPEST:
-            raise ShellSyntaxError("nested too deeply")
-        super().__init__(text, redirection)
+    def __init__(self, text: str, depth: int) -> None:
+        self.text = text
+        self.at = 0
         self.depth = depth
-        self.offset = offset
-        """Where the text begins in the line."""
+        self.nested = 0
+        self.found: list[Simple] = []
+        self.documents: list[tuple[str, bool, list[str]]] = []
+        """Here documents that begin with the next line: their end, whether they expand."""
 
-    # --- lists ------------------------------------------------------------------------
-
-    def script(self, ends: tuple[str, ...]) -> Script:
-        """Lists up to one of these words or operators, which is left where it stands."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
+    def read_list(self, end: str) -> None:
+        """Read commands up to `end`, which is `)` or the end of the text, and past it."""
+        self.nested += 1
+        if self.nested > _DEEPEST:
             raise ShellSyntaxError("nested too deeply")
-        items: list[AndOr] = []
+        opened: list[str] = []
+        draft = _Draft("")
         while True:
-            self.newlines()
-            if self.at >= len(self.text) or self.sees(ends):
+            self._skip_blanks()
+            operator = self._find_operator()
+            if self.at >= len(self.text) or (operator == ")" and opened[-1:] != ["("]):
                 break
-            items.append(self.and_or())
-        self.depth -= 1
-        return Script(tuple(items))
+            if operator == "(" and len(draft.words) == 1 and self.text.startswith("()", self.at):
+                self.at += 2  # the head of a function: its body follows as any group
+                draft = _Draft("()")
+            elif operator:
+                self._finish(draft)
+                draft = _Draft(operator)
+                self._pass_operator(operator, opened)
+            elif not self._read_redirection(draft):
+                draft = self._read_word(draft, opened)
+        self._finish(draft)
+        if opened or operator != end:
+            raise ShellSyntaxError(f"{(opened or [operator or end])[-1]} is open or unexpected")
+        self.at += len(end)
+        self.nested -= 1
 
-    def and_or(self) -> AndOr:
-        parts = [("", self.pipeline())]
-        while (operator := self.operator()) in ("&&", "||"):
-            self.at += 2
-            self.newlines()
-            parts.append((operator, self.pipeline()))
-        if operator in (";", "&", "\n"):
-            self.newline() if operator == "\n" else self.skip(1)
-            return AndOr(tuple(parts), operator)
-        if operator not in ("", ")", ";;", ";&", ";;&"):
-            raise ShellSyntaxError(f"unexpected {operator!r}")
-        return AndOr(tuple(parts))
+    def _read_word(self, draft: _Draft, opened: list[str]) -> _Draft:
+        start = self.at
+        word = self._take_word()
+        if not draft.words and not draft.assignments:
+            if word.text in _CLOSES:
+                self._close(_CLOSES[word.text], opened)
+                return _Draft(draft.before)
+            if word.text in _OPENS or word.text in _GOES_ON or word.text == "function":
+                return self._read_keyword(word.text, draft, opened)
+            if word.text == "[[" and (end := self.text.find("]]", self.at)) >= 0:
+                draft.words.append(word)
+                word = Word(self.text[self.at : end + 2], self.text[self.at : end + 2])
+                self.at = end + 2
+        assigns = not draft.words and _ASSIGNMENT.match(word.text)
+        (draft.assignments if assigns else draft.words).append(word)
+        draft.take(start, self.at)
+        return draft
 
-    def pipeline(self) -> Pipeline:
-        self.blanks()
-        start, negated = self.at, False
-        while self.keyword() in ("!", "time"):
-            negated ^= self.keyword() == "!"
-            self.word()
-        parts = [self.command()]
-        end = self.at
-        while self.operator() in ("|", "|&"):
-            self.skip(len(self.operator()))
-            self.newlines()
-            parts.append(self.command())
-            end = self.at
-        return Pipeline(feed(parts), negated, start + self.offset, end + self.offset)
-
-    # --- commands ---------------------------------------------------------------------
-
-    def command(self) -> Node:
-        self.blanks()
-        if self.operator() == "(" and not self.text.startswith("((", self.at):
-            self.skip(1)
-            body = self.script((")",))
-            self.expect(")")
-            return self.read_redirections(Group(body, subshell=True))
-        word = self.keyword()
-        if word in _OPENS:
-            self.word()
-            return self.read_redirections(self.compound(word))
-        if word in _CLOSES:
-            raise ShellSyntaxError(f"unexpected {word!r}")
+    def _read_keyword(self, word: str, draft: _Draft, opened: list[str]) -> _Draft:
         if word == "function":
-            self.word()
-        return self.simple()
+            self._skip_blanks()
+            self._take_word()
+            self.at += 2 * self.text.startswith("()", self.at)
+        elif word == "do":
+            if opened[-1:] and opened[-1] in _LOOPS:
+                opened[-1] = "do"
+        elif word in _OPENS:
+            opened.append(word)
+            self.depth += 1
+            if word in ("for", "select"):
+                self._skip_words_until("do")
+            elif word == "case":
+                self._skip_words_until("in")
+                self._take_word()
+                self._skip_pattern()
+        return _Draft(draft.before if word in ("!", "time") else word)
 
-    def deeper(self) -> Node:
-        """A command within another that is no list: the body of a function."""
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise ShellSyntaxError("nested too deeply")
-        found = self.command()
+    def _close(self, wanted: str, opened: list[str]) -> None:
+        if opened[-1:] != [wanted]:
+            raise ShellSyntaxError(f"unexpected end of {wanted!r}")
+        opened.pop()
         self.depth -= 1
-        return found
 
-    def compound(self, word: str) -> Node:
-        match word:
-            case "{":
-                body = self.script(("}",))
-                self.expect("}")
-                return Group(body, subshell=False)
-            case "if":
-                return self.condition()
-            case "while" | "until":
-                asked = self.script(("do",))
-                return Loop(word, asked, self.finish())
-            case "case":
-                return self.case()
-        self.blanks()
-        variable = self.word().value
-        words: list[Word] = []
-        while self.at < len(self.text) and self.operator() not in (";", "\n"):
-            if self.sees(("do",)):
-                break
-            words.append(self.word())
-            self.blanks()
-        if self.operator() == ";":
-            self.skip(1)
-        self.newlines()
-        return Loop("for", None, self.finish(), variable, tuple(words))
+    def _pass_operator(self, operator: str, opened: list[str]) -> None:
+        self.at += len(operator)
+        if operator == "\n":
+            self._read_documents()
+        elif operator == "(":
+            opened.append("(")
+            self.depth += 1
+        elif operator == ")":
+            self._close("(", opened)
+        elif operator in (";;", ";&", ";;&") and opened[-1:] == ["case"]:
+            self._skip_pattern()
 
-    def condition(self) -> If:
-        branches = []
-        otherwise = None
-        while True:
-            asked = self.script(("then",))
-            self.expect("then")
-            branches.append((asked, self.script(("elif", "else", "fi"))))
-            word = self.word().value
-            if word == "else":
-                otherwise = self.script(("fi",))
-                self.expect("fi")
-            if word != "elif":
-                return If(tuple(branches), otherwise)
+    def _finish(self, draft: _Draft) -> None:
+        if draft.words or draft.assignments or draft.documents:
+            text = self.text[draft.start : draft.end]
+            words = tuple(draft.assignments), tuple(draft.words)
+            one = Simple(*words, draft.start, draft.end, text, draft.before, self.depth)
+            # A here document is only known once its line has ended.
+            self.found.append(one._replace(documents=draft.documents))  # type: ignore[arg-type]
 
-    def finish(self) -> Script:
-        self.expect("do")
-        body = self.script(("done",))
-        self.expect("done")
-        return body
+    # --- between the words ------------------------------------------------------------
 
-    def case(self) -> Case:
-        self.blanks()
-        subject = self.word()
-        self.newlines()
-        self.expect("in")
-        bodies: list[Script] = []
-        patterns: list[tuple[str, ...]] = []
-        while True:
-            self.newlines()
-            if self.keyword() == "esac":
-                self.word()
-                return Case(tuple(bodies), subject, tuple(patterns))
-            words: list[str] = []
-            while self.operator() != ")":
-                if self.at >= len(self.text):
-                    raise ShellSyntaxError("a case without end")
-                self.skip(1) if self.operator() else words.append(self.word().value)
-                self.blanks()
-            self.skip(1)
-            patterns.append(tuple(words))
-            bodies.append(self.script((";;", ";&", ";;&", "esac")))
-            self.skip(len(self.operator()))
+    def _skip_blanks(self) -> None:
+        if found := _BLANK.match(self.text, self.at):
+            self.at = found.end()
+        if self.text.startswith("#", self.at) and self.text[self.at - 1 : self.at] in {
+            "",
+            *_ENDS_WORD,
+        }:
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
 
-    def read_redirections(self, node: Node) -> Node:
-        """Redirections change no exit; what is substituted in them runs before the command."""
-        self.blanks()
-        start = self.at
-        led: list[Word | HereDocument] = []
-        while (target := self.redirection()) is not None:
-            led.append(target)
-        kept = split_redirections(led)
-        if not any(kept):
-            return node
-        place = start + self.offset, self.at + self.offset
-        idle = (Word(":", ":"),)
-        first = Simple((), idle, *place, self.text[start : self.at], *kept)
-        items = (
-            Pipeline((one,), negated=False, start=place[0], end=place[1]) for one in (first, node)
-        )
-        return Group(Script(tuple(AndOr((("", one),), ";") for one in items)), subshell=False)
+    def _skip_newlines(self) -> None:
+        self._skip_blanks()
+        while self.text.startswith("\n", self.at):
+            self.at += 1
+            self._skip_blanks()
 
-    def simple(self) -> Node:
-        self.blanks()
-        start = end = self.at
-        assignments: list[Word] = []
-        words: list[Word] = []
-        led: list[Word | HereDocument] = []
-        while True:
-            self.blanks()
-            if (target := self.redirection()) is not None:
-                led.append(target)
-                end = self.at
-                continue
-            if self.at >= len(self.text) or (self.operator() and not self.arithmetic(words)):
-                break
-            word = self.word()
-            end = self.at
-            known = not words and _ASSIGNMENT.match(word.text)
-            (assignments if known else words).append(word)
-        if len(words) == 1 and not assignments and self.text.startswith("()", self.at):
-            self.skip(2)
-            self.newlines()
-            return Function(words[0].value, self.deeper())
-        if not words and not assignments and end == start:
-            raise ShellSyntaxError("a command is missing")
-        place = start + self.offset, end + self.offset
-        text = self.text[start:end]
-        return Simple(tuple(assignments), tuple(words), *place, text, *split_redirections(led))
+    def _skip_words_until(self, word: str) -> None:
+        """Past the head of a `for` or `case`, up to a word, `;` or a line's end."""
+        self._skip_blanks()
+        while self.at < len(self.text) and not self._find_operator():
+            if re.compile(rf"{word}(?![^\s;&|()<>])").match(self.text, self.at):
+                return
+            self._take_word()
+            self._skip_newlines() if word == "in" else self._skip_blanks()
 
-    def arithmetic(self, words: list[Word]) -> bool:
-        """Whether `(( … ))` or an array `a=( … )` begins here: then it is passed over as a word."""
-        return not words and self.text.startswith("((", self.at)
+    def _skip_pattern(self) -> None:
+        """Past the pattern of a branch of `case`, or to its `esac`."""
+        self._skip_newlines()
+        self.at += self.text.startswith("(", self.at)
+        if re.compile(r"esac(?!\w)").match(self.text, self.at):
+            return
+        while self._find_operator() != ")":
+            if self.at >= len(self.text):
+                raise ShellSyntaxError("a case is open")
+            if self._find_operator():
+                self.at += 1
+            else:
+                self._take_word()
+            self._skip_blanks()
+        self.at += 1
 
-    def redirection(self) -> Word | HereDocument | None:
-        """Take one redirection, if there is one, with where it leads to."""
-        self.blanks()
-        start = self.at
-        match = self.redirects.match(self.text, self.at)
+    def _find_operator(self) -> str:
+        if self.text.startswith("((", self.at) or _REDIRECTION.match(self.text, self.at):
+            return ""
+        found = _OPERATOR.match(self.text, self.at)
+        return found[0] if found else ""
+
+    def _read_redirection(self, draft: _Draft) -> bool:
+        match = _REDIRECTION.match(self.text, self.at)
         if match is None:
-            return None
-        self.at = match.end()
-        self.blanks()
-        if match[0][-1] in "<>" and (inner := _SUBSTITUTED.match(self.text, self.at)):
-            self.skip(len(inner[0]))
-            script = self.script((")",))
-            self.expect(")")
-            return Word(self.text[start : self.at], "", (script,))
-        target = self.word()
+            return False
+        start, self.at = self.at, match.end()
+        self._skip_blanks()
+        target = self._take_word()
         kind = match[0].lstrip("0123456789")
         if kind == "<<<":
-            document = HereDocument(target.value, expands=False)
-            document.scripts = target.scripts
-            return document
-        if kind in ("<<", "<<-"):
-            # Tabs before the end go with `<<-` alone, and what is substituted is put in where no
-            # part of the word is quoted (POSIX.1-2017, 2.7.4).
+            draft.documents.append(target.value)
+        elif kind in ("<<", "<<-"):
+            # `<<-` drops tabs before the end, and a quoted end keeps `$` as written (2.7.4).
             tabs = r"\t*" if kind == "<<-" else ""
-            document = HereDocument(expands=target.text == target.value)
-            self.waiting.append((f"^{tabs}{re.escape(target.value)}$", document))
-            return document
-        return target
+            end = f"^{tabs}{re.escape(target.value)}$"
+            self.documents.append((end, target.text == target.value, draft.documents))
+        draft.take(start, self.at)
+        return True
 
-    def expand(self, document: HereDocument) -> None:
-        """Read what is substituted in a here document, where quotes are signs like others."""
-        inner = _Reader(document.text, self.depth + 1, self.at, redirection=self.redirects)
-        scripts: list[Script] = []
-        known: list[str] = []
-        while (start := inner.at) < len(inner.text):
-            before = len(scripts)
-            if inner.text[start] in "$`":
-                inner.dollar([], scripts)
-            else:
-                inner.skip(2 if inner.text[start] == "\\" else 1)
-            known.append(inner.text[start : inner.at] if len(scripts) == before else "")
-        document.scripts, document.read = tuple(scripts), "".join(known)
+    def _read_documents(self) -> None:
+        for end, expands, documents in self.documents:
+            found = re.compile(end, re.MULTILINE).search(self.text, self.at)
+            stop = found.start() if found else len(self.text)
+            documents.append(self.text[self.at : stop])
+            while expands and (match := re.compile(r"\$\(|`").search(self.text, self.at, stop)):
+                self.at = match.start()
+                self._take_dollar()
+            self.at = min(found.end() + 1 if found else stop, len(self.text))
+        self.documents.clear()
 
     # --- words ------------------------------------------------------------------------
 
-    def word(self) -> Word:
+    def _take_word(self) -> Word:
         """The next word; raises where there is none."""
-        self.blanks()
-        start, quoted = self.at, False
+        start, text = self.at, self.text
         value: list[str] = []
-        scripts: list[Script] = []
-        text = self.text
         if text.startswith("((", start):
-            self.at = self.find_arithmetic_end(start)
+            self.at = self._find_arithmetic_end(start)
             return Word(text[start : self.at], text[start : self.at])
-        while self.at < len(text) and text[self.at] not in BREAKS:
+        while self.at < len(text):
             letter = text[self.at]
-            if letter == "\\":
+            if letter in "<>" and text.startswith("(", self.at + 1):
+                value.append(self._take_list(2))  # process substitution
+            elif letter in _ENDS_WORD:
+                break
+            elif letter == "\\":
                 value.append(text[self.at + 1 : self.at + 2].replace("\n", ""))
                 self.at += 2
             elif letter == "'":
-                value.append(self.until("'"))
-                quoted = True
+                value.append(self._take_until("'"))
             elif letter == '"':
-                quoted = True
-                self.double(value, scripts)
+                value.append(self._take_double())
             elif letter in "$`":
-                self.dollar(value, scripts)
+                value.append(self._take_dollar())
             else:
-                found = PLAIN.match(text, self.at)
+                found = _PLAIN.match(text, self.at)
                 value.append(found[0] if found else letter)
                 self.at += len(value[-1])
         if self.at == start:
             raise ShellSyntaxError("a word is missing")
-        return Word(text[start : self.at], "".join(value), tuple(scripts), quoted)
+        return Word(text[start : self.at], "".join(value))
 
-    def until(self, mark: str) -> str:
-        """What stands between here and the next such mark."""
+    def _take_until(self, mark: str) -> str:
         end = self.text.find(mark, self.at + 1)
         if end < 0:
             raise ShellSyntaxError(f"{mark} is open")
@@ -350,50 +305,57 @@ class _Reader(Cursor):
         self.at = end + 1
         return found
 
-    def double(self, value: list[str], scripts: list[Script]) -> None:
+    def _take_double(self) -> str:
         self.at += 1
-        text = self.text
-        while self.at < len(text) and text[self.at] != '"':
-            if text[self.at] == "\\":
-                # In double quotes a backslash stays before any sign but these (POSIX, 2.2.3).
-                escaped = text[self.at + 1 : self.at + 2]
-                value.append(escaped if escaped in '$`"\\' else "\\" + escaped)
-                self.at += 2
-            elif text[self.at] in "$`":
-                self.dollar(value, scripts)
-            else:
-                value.append(text[self.at])
-                self.at += 1
-        if self.at >= len(text):
+        value: list[str] = []
+        while self.at < len(self.text) and (letter := self.text[self.at]) != '"':
+            if letter in "$`":
+                value.append(self._take_dollar())
+                continue
+            # In double quotes a backslash stays before any sign but these (2.2.3).
+            escaped = self.text[self.at + 1 : self.at + 2] if letter == "\\" else ""
+            value.append(escaped if escaped and escaped in '$`"\\\n' else letter + escaped)
+            self.at += 1 + len(escaped)
+        if self.at >= len(self.text):
             raise ShellSyntaxError('" is open')
         self.at += 1
+        return "".join(value)
 
-    def dollar(self, value: list[str], scripts: list[Script]) -> None:
-        """`$(…)` and backticks are scripts of their own; all else stays as it is written."""
+    def _take_dollar(self) -> str:
+        """Read `$(…)` and backticks as lists of their own; all else stays as it is written."""
+        start, text = self.at, self.text
+        if text.startswith("$((", start):
+            self.at = self._find_arithmetic_end(start + 1)
+        elif text.startswith("$(", start):
+            return self._take_list(2)
+        elif text.startswith("${", start):
+            end = text.find("}", start)
+            self.at = len(text) if end < 0 else end + 1
+        elif text[start] == "`":
+            inner = _Reader(self._take_until("`"), self.depth + 1)
+            inner.nested = self.nested
+            inner.read_list("")
+            moved = (one.start + start + 1 for one in inner.found)
+            self.found += [
+                one._replace(start=at, end=at + len(one.text))
+                for one, at in zip(inner.found, moved, strict=True)
+            ]
+        else:
+            self.at += 1
+        return text[start : self.at]
+
+    def _take_list(self, opening: int) -> str:
         start = self.at
-        if self.text.startswith("$((", start):
-            self.at = self.find_arithmetic_end(start + 1)
-        elif self.text.startswith("$(", start):
-            self.at += 2
-            scripts.append(self.script((")",)))
-            self.expect(")")
-        elif self.text.startswith("${", start):
-            end = self.text.find("}", start)
-            self.at = len(self.text) if end < 0 else end + 1
-        elif self.text[start] == "`":
-            text, place = self.until("`"), self.offset + start + 1
-            inner = _Reader(text, self.depth + 1, place, redirection=self.redirects)
-            scripts.append(inner.script(()))
-        else:
-            self.at += 1
-        value.append(self.text[start : self.at])
+        self.at += opening
+        self.depth += 1
+        self.read_list(")")
+        self.depth -= 1
+        return self.text[start : self.at]
 
-    def expect(self, mark: str) -> None:
-        """Take a word or operator that must stand here."""
-        self.newlines()
-        if mark == ")" and self.text.startswith(")", self.at):
-            self.at += 1
-        elif self.keyword() == mark:
-            self.at += len(mark)
-        else:
-            raise ShellSyntaxError(f"{mark} is missing")
+    def _find_arithmetic_end(self, start: int) -> int:
+        depth = 0
+        for at in range(start, len(self.text)):
+            depth += (self.text[at] == "(") - (self.text[at] == ")")
+            if not depth:
+                return at + 1
+        return len(self.text)

@@ -32,7 +32,7 @@ from runner.model import (
     Verdict,
 )
 from runner.plan.shell import quiet_lines as _quiet_lines
-from runner.plan.shell import shell_nodes as _shell_nodes
+from runner.plan.shell import syntax as _shell_syntax
 from runner.process import base as _process
 from runner.process import cgroups as _cgroups
 from runner.process import child as _child
@@ -64,7 +64,7 @@ __all__: list[str] = []
 
 _LOADED = (_settings, _brief, _course, _scratch, _border, _lenient_scripts)
 _OF_NOUNS = (
-    *(_paths, _gates, _check_run, _junit, _mtime_changes, _registry, _implementers, _shell_nodes),
+    *(_paths, _gates, _check_run, _junit, _mtime_changes, _registry, _implementers, _shell_syntax),
     *(_process, _cgroups, _child, _platform, _sandbox, _alternates, _git, _index_file, _objects),
     *(_pool, _proposal_bounds, _small_tree, _tree_files, _trees, _assignment, _permission_prompts),
     *(_spare_slots, _worker_setup, _lease, _message, _remote_slot),

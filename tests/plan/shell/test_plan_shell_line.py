@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from runner.plan.shell import exit_status
-from runner.plan.shell.exit_status import bypass_of, expects_failures, swallow_of
+from runner.plan.shell import shell_commands
+from runner.plan.shell.exit_status import bypass_of, swallow_of
+from runner.plan.shell.judge import expects_failures
 
 
 @pytest.mark.parametrize(
@@ -182,5 +183,5 @@ def test_a_line_that_begins_with_a_bang_expects_failures():
 def test_whatever_a_line_holds_it_is_read_in_no_time(line):
     begin = time.process_time()
     swallow_of(line)
-    exit_status.tests_in(line)
+    shell_commands.tests_in(line)
     assert time.process_time() - begin < 30

@@ -1,0 +1,136 @@
+"""Every command of a line, those of a shell that it starts in its place, and which of them test."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.lazy_pattern import regex
+from runner.plan.shell.programs import (
+    SHELLS,
+    is_script_word,
+    is_test_program,
+    may_be_test_program,
+    names_test_tool,
+    program_of,
+    programs_of,
+)
+from runner.plan.shell.syntax import ShellSyntaxError, read_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.plan.shell.programs import Program
+    from runner.plan.shell.syntax import Simple
+
+_DEEPEST = 5
+"""Shells that start shells."""
+_LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
+_GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
+_GIVEN_BY = regex(r"-\w*c|--command|--session-command")
+
+
+class Given(NamedTuple):
+    """The script that a command gives to a shell."""
+
+    text: str
+    bash: bool = False
+    """Whether that shell knows what bash knows and sh does not."""
+
+
+@lru_cache(maxsize=1024)
+def commands_of(line: str) -> tuple[Simple, ...]:
+    """Return every command of a line, in its order; none for what is no shell line."""
+    try:
+        return tuple(_commands(line, 0))
+    except ShellSyntaxError:
+        return ()
+
+
+def _commands(line: str, depth: int) -> Iterator[Simple]:
+    every = read_commands(line)
+    for at, one in enumerate(every):
+        given = script_of(one, every[at - 1] if at and one.before in ("|", "|&") else None)
+        if given and depth < _DEEPEST:
+            yield from _commands(given.text, depth + 1)
+        else:
+            yield one
+
+
+def script_of(command: Simple, fed_by: Simple | None = None) -> Given | None:
+    """Return what `sh -c`, `bash <<EOF`, `su -c` or `eval` runs, else None.
+
+    A shell without a script reads what the command before the pipe prints.
+    """
+    name, words = program_of(command)
+    bash = name in _LIKE_BASH
+    if name == "eval":
+        # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
+        return Given(" ".join(words))
+    if (line := _find_line(programs_of(command))) is not None:
+        return line
+    if name not in SHELLS or any(is_script_word(at, words) for at in range(len(words))):
+        return None
+    for one in filter(None, (command, fed_by)):
+        if one.documents:
+            return Given(one.documents[-1], bash)
+    program, *printed = (fed_by.values if fed_by else ()) or ("",)
+    if program not in ("echo", "printf"):
+        return None
+    return Given(" ".join(printed).replace(r"\n", "\n"), bash)
+
+
+def _find_line(programs: Sequence[Program]) -> Given | None:
+    for one in programs:
+        for word, line in pairwise(one.words if one.name in SHELLS | _GIVES_LINE else ()):
+            # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2).
+            if _GIVEN_BY.fullmatch(word):
+                return Given(line, one.name in _LIKE_BASH)
+    return None
+
+
+def tests_among(commands: Sequence[Simple]) -> list[Simple]:
+    """Return the test programs; files named like tests only where there is no other."""
+    named = [one for one in commands if one.words]
+    sure = [one for one in named if is_test_program(one)]
+    return sure or [one for one in named if may_be_test_program(one)]
+
+
+def tests_in(line: str) -> bool:
+    """Return whether a line starts a test program, as far as its words show it."""
+    return bool(tests_among(commands_of(line)))
+
+
+def ends_with_test_tool(line: str) -> bool:
+    """Return whether the last command is a test tool by name; a target or script is none."""
+    return any(map(names_test_tool, commands_of(line)[-1:]))
+
+
+def with_failing_tests(line: str) -> str:
+    """Return a line with `false` in place of its test tools; empty where it names none."""
+    changed = line
+    try:
+        every = read_commands(line)
+    except ShellSyntaxError:
+        return ""
+    for one in reversed(every):
+        given = script_of(one)
+        if given and f"'{given.text}'" in one.text:
+            text = one.text.replace(given.text, with_failing_tests(given.text) or given.text)
+        elif names_test_tool(one):
+            text = _with_false(one)
+        else:
+            continue
+        changed = f"{changed[: one.start]}{text}{changed[one.end :]}"
+    return "" if changed == line else changed
+
+
+def _with_false(command: Simple) -> str:
+    name, at = program_of(command).name, 0
+    for word in command.words:
+        at = command.text.index(word.text, at)
+        if word.value.rpartition("/")[2] == name:
+            return f"{command.text[:at]}false{command.text[at + len(word.text) :]}"
+        at += len(word.text)
+    return command.text
