@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from runner import effects
@@ -95,6 +95,8 @@ class Proven:
     coverage: Coverage | None = None
     observed: tuple[Observed, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
+    passed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By test contract that passed, the ids of its tests that did."""
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -139,7 +141,15 @@ def prove_all(
             own = proved.proof.seconds if proved.proof else 0.0
             took(check.id, effects.monotonic() - began - own)
             said.append(proved)
-    return together(said)
+    return replace(together(said), passed=_passed(bench))
+
+
+def _passed(bench: GateContext) -> dict[str, frozenset[str]]:
+    return {
+        id_: frozenset(test.id for test in run.results.passing) if run.results else frozenset()
+        for id_, run in bench.ran.items()
+        if run.passed
+    }
 
 
 def _prove(family: Family, check: Check, bench: GateContext) -> Proved:

@@ -17,9 +17,9 @@ from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.repo.projects import is_own
 from runner.repo.trailers import CHECKPOINT, RESTORES, UNDOES, parse_checked, parse_message
-from runner.run.evaluate import diff_of
 from runner.run.landing.lander import changes_between
 from runner.run.landing.record_commit import SUBJECT as RECORD
+from runner.run.reviewers import diff_of
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

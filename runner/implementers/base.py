@@ -37,6 +37,15 @@ class Mode(StrEnum):
     EXECUTE = "execute"
     DRAFT = "draft"
     """Sections for a plan; the tree is read-only, and the answer is text."""
+    REVIEW = "review"
+    """Verdicts on a change; the tree is read-only, and the answer is text."""
+    AUTHOR = "author"
+    """Tests for a task that another implements; the answer is text."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether the tree may be changed."""
+        return self in (Mode.EXECUTE, Mode.AUTHOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,10 @@ class Answer:
 
 @runtime_checkable
 class Drafter(Protocol):
-    """An implementer that also answers a question in words, changing nothing."""
+    """An implementer that also answers a question in words.
+
+    It changes nothing, unless the mode of its context is `AUTHOR`.
+    """
 
     @property
     def name(self) -> str:

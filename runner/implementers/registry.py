@@ -103,6 +103,39 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
     return Finding(CHECK, f"{chosen.name} drafts no plans", hint=hint)
 
 
+def names_reviewer(settings: Settings) -> bool:
+    """Whether `[model] review` names a program or a provider's model, for any task."""
+    named = settings.model_review.casefold()
+    return is_agent_name(named) or named.partition(":")[0] in model.KEYS
+
+
+def choose_reviewer(task: Task, settings: Settings) -> tuple[Drafter, str] | None:
+    """Return who reviews a task's change in a session, with its model; None where nobody can.
+
+    `[model] review` names a program, a provider's model, or the model of the task's own agent.
+    """
+    named = settings.model_review
+    if not named:
+        return None
+    if is_agent_name(named.casefold()):
+        chosen = choose(replace(task, implementer=named), replace(settings, model_review=""))
+        named = ""
+    elif names_reviewer(settings):
+        executes = settings.model_execute if ":" in settings.model_execute else named
+        chosen = model.ModelLoop.for_task(task, replace(settings, model_execute=executes))
+    else:
+        chosen = choose(task, settings)
+    is_session = isinstance(chosen, (program.AgentProgram, model.ModelLoop))
+    return (chosen, named) if is_session and isinstance(chosen, Drafter) else None
+
+
+def model_of(task: Task, settings: Settings, implementer: str) -> str:
+    """Return the model that an implementer works with; empty where it is not known."""
+    if not is_agent_name(implementer.casefold()):
+        return ""
+    return task.model or settings.model_execute
+
+
 def agent_of(task: Task, settings: Settings) -> str:
     """The agent program or `model` that a task is for, here or not; empty where it is neither."""
     name = _name_for(task, settings).casefold()

@@ -13,6 +13,7 @@ from runner.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from runner.model.task import Task
     from runner.model.words import Digest
 
 KIND = "acceptance"
@@ -87,6 +88,11 @@ class AcceptanceRow:
         more = f" {self.by}" if self.judge is Judge.TESTS and self.by not in self.tests else ""
         doubt = f" ({self.doubt})" if self.doubt else ""
         return f"{self.item} {self.verdict}: {judge}{more}{f' {shown}' if shown else ''}{doubt}"
+
+
+def items_of(task: Task) -> dict[str, str]:
+    """Return the texts of a task's acceptance items by their ids."""
+    return {item.id: item.text for item in task.acceptance_items if item.id}
 
 
 def is_independent(items: Collection[str], rows: Iterable[AcceptanceRow]) -> bool:

@@ -19,13 +19,13 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import classify
 from runner.run.assignment import Assignment
-from runner.run.evaluate import diff_of, find_no_auto, without_reviewer
 from runner.run.limits.failure_policy import count_worked
 from runner.run.permission_prompts import answers_of
 from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
 from runner.run.preflight import find_lacking
 from runner.run.proof_required import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
+from runner.run.reviewers import diff_of, find_no_auto, without_reviewer
 from runner.writes.pipeline import WriteRules
 from runner.writes.project_compile import CompileCommand
 

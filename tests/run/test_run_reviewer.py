@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from runner.model import Action, Change, digest_of
-from runner.run.evaluate import diff_of
+from runner.run.reviewers import diff_of
 
 ENDS = [b"one\ntwo", b"one\ntwo\n", b"one\ntwo\nthree", b"a\x0cb\nc\x85\nd", b"one\r\ntwo", b"x"]
 

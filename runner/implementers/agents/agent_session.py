@@ -110,7 +110,7 @@ def environment() -> dict[str, str]:
 
 
 def hold_session(
-    program: Program, brief: Brief, bench: ImplementerContext, mode: str, prompt: str
+    program: Program, brief: Brief, bench: ImplementerContext, mode: Mode, prompt: str
 ) -> Session:
     """Let the program work once, to its end or to a limit."""
     found = program_outside(program.preset.program, bench)
@@ -141,7 +141,7 @@ class _SessionContext:
     program: Program
     brief: Brief
     bench: ImplementerContext
-    mode: str
+    mode: Mode
     prompt: str
     household: AgentHome
     found: Path
@@ -168,7 +168,7 @@ class _SessionContext:
                 ),
                 self._variables(),
                 stdin=self._stdin(),
-                reads_only=self.mode != Mode.EXECUTE,
+                reads_only=not self.mode.writes,
             )
         hooking.have_asked(bench, self._hook)
         # deltas may come to a key that no line of the log held
@@ -184,8 +184,8 @@ class _SessionContext:
     def _argv(self) -> tuple[str, ...]:
         """HOME is set behind the sandbox's back: that hides the person's own by its name."""
         preset = self.program.preset
-        mode = preset.execute if self.mode == Mode.EXECUTE else preset.plan
-        freely = preset.execute_open if self.mode == Mode.EXECUTE else preset.plan_open
+        mode = preset.execute if self.mode.writes else preset.plan
+        freely = preset.execute_open if self.mode.writes else preset.plan_open
         mode = (*mode, *(preset.enclosed if self.bench.sandbox.encloses else freely))
         model = self._model()
         chosen = preset.model if model else ()
@@ -215,8 +215,13 @@ class _SessionContext:
 
     def _model(self) -> str:
         models = self.program.models
-        named = {"plan": models.plan, "execute": models.execute, "review": models.review}
-        named |= {"draft": models.draft}
+        named = {
+            Mode.PLAN: models.plan,
+            Mode.EXECUTE: models.execute,
+            Mode.REVIEW: models.review,
+            Mode.DRAFT: models.draft,
+            Mode.AUTHOR: models.execute,
+        }
         return named[self.mode]
 
     def _stdin(self) -> bytes:
@@ -271,7 +276,7 @@ class _SessionContext:
             outputs=task.outputs,
             plan=hooking.plan_files(plan),
             project=self._visible_path(place.project),
-            writes=self.mode == Mode.EXECUTE,
+            writes=self.mode.writes,
             permission=self.bench.permission,
             permission_floor=self.bench.permission_floor,
             answers=self.bench.answers,

@@ -167,7 +167,7 @@ class AgentProgram:
         """A session that reads a diff or a plan; findings where it says no, with what it used."""
         if refused := self._refusal(bench):
             return Said(findings=(refused,), failure=Failure.DETERMINISTIC)
-        session = self._session(brief, bench, "review", to_review(brief, text, is_plan=is_plan))
+        session = self._session(brief, bench, Mode.REVIEW, to_review(brief, text, is_plan=is_plan))
         if session.said.findings:
             return session.said
         ruling = verdict_in(session.text)
@@ -181,13 +181,14 @@ class AgentProgram:
         return replace(session.said, findings=(against,))
 
     def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
-        """A session that reads the tree and answers in words."""
+        """A session that answers in words: a draft, a review, or the tests that it wrote."""
         if refused := self._refusal(bench):
             return Answer("", Said(findings=(refused,), failure=Failure.DETERMINISTIC))
-        session = self._session(brief, bench, Mode.DRAFT, brief.text)
+        mode = bench.mode if bench.mode in (Mode.REVIEW, Mode.AUTHOR) else Mode.DRAFT
+        session = self._session(brief, bench, mode, brief.text)
         return Answer(session.text, session.said)
 
-    def _session(self, brief: Brief, bench: ImplementerContext, mode: str, prompt: str) -> Session:
+    def _session(self, brief: Brief, bench: ImplementerContext, mode: Mode, prompt: str) -> Session:
         return agent_session.hold_session(self, brief, bench, mode, prompt)
 
     def _read_plan(self, session: Session) -> Said:

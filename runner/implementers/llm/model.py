@@ -48,6 +48,8 @@ else:
 
 
 NAME = "model"
+_ANSWERS = (Mode.DRAFT, Mode.REVIEW, Mode.AUTHOR)
+"""Modes in which the whole last message is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,14 @@ class ModelLoop:
 
     def implement(self, brief: Brief, bench: ImplementerContext) -> Said:
         """Let the model work until it has said its last word, or must not go on."""
-        named = self.execute if bench.mode is Mode.EXECUTE else self.plan
+        named = self.execute if bench.mode.writes else self.plan
         key = key_of(named, self.settings)
         served = mcp.find_secrets(self.settings) if self.settings.mcp else ()
         known = (*bench.known_secrets, *((key,) if key else ()), *served)
         desk = tool_context.ToolContext(bench, brief.task, self.settings, known)
         bench.tell(f"asking {named}")
-        drafts = bench.mode is Mode.DRAFT  # what others offer may write
-        with nullcontext(((), ())) if drafts else mcp.tools_of_servers(desk) as (others, warnings):
+        alone = bench.mode in _ANSWERS  # what others offer may write, or know of other sessions
+        with nullcontext(((), ())) if alone else mcp.tools_of_servers(desk) as (others, warnings):
             every: tuple[Tool, ...] = (*tools.own_tools(desk, bench.mode), *others)
             session = tool_session.Session(desk, {tool.name: tool for tool in every})
             talk = conversation.Conversation(
@@ -103,13 +105,18 @@ class ModelLoop:
         return replace(said, findings=(*said.findings, *more))
 
     def answer(self, brief: Brief, bench: ImplementerContext) -> Answer:
-        """The last words of a model that has tools which only read."""
-        named = self.settings.model_draft
+        """The last words of a model: a draft, a review, or of the tests that it wrote."""
+        if bench.mode is Mode.AUTHOR:
+            said = self.implement(brief, bench)
+            return Answer(said.summary, said)
+        reviews = bench.mode is Mode.REVIEW
+        named = self.settings.model_review if reviews else self.settings.model_draft
         model = parse_model(named) if ":" in named else self.plan
         missing = model if isinstance(model, Finding) else find_lacking(model, self.settings)
         if isinstance(model, Finding) or missing:
             return Answer("", Said(findings=(missing,) if missing else ()))
-        said = replace(self, plan=model).implement(brief, replace(bench, mode=Mode.DRAFT))
+        mode = Mode.REVIEW if reviews else Mode.DRAFT
+        said = replace(self, plan=model).implement(brief, replace(bench, mode=mode))
         return Answer(said.summary, said)
 
 
@@ -144,7 +151,7 @@ def _read_answer(
     if not isinstance(answer, str):
         return Said("planned", tuple(desk.decisions), usage=talk.usage, plan=answer.noun())
     text = desk.safe(answer)
-    if talk.mode is Mode.DRAFT:
+    if talk.mode in _ANSWERS:
         return Said(text, usage=talk.usage)
     if talk.mode is Mode.PLAN:
         return _read_plan(text, talk, desk)

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 
 from runner.config.permissions import FILE_TOOLS
 from runner.errors import ExitCode, MachineError, RunnerError
-from runner.implementers.base import Mode
 from runner.implementers.llm import file_tools
 from runner.implementers.llm import tool_context as schemas
 from runner.implementers.llm.tool_context import Refusal, normalize_path
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from runner.implementers.base import Mode
     from runner.implementers.llm.tool_context import ToolContext
 
 _A = TypeVar("_A", bound=schemas.Arguments)
@@ -97,7 +97,7 @@ class Own(Generic[_A]):
 
 def own_tools(desk: ToolContext, mode: Mode) -> tuple[Tool, ...]:
     """The tools of a mode: only where it executes there are some that write."""
-    return _readers(desk) if mode is not Mode.EXECUTE else (*_readers(desk), *_writers(desk))
+    return (*_readers(desk), *_writers(desk)) if mode.writes else _readers(desk)
 
 
 def _readers(desk: ToolContext) -> tuple[Tool, ...]:

@@ -15,9 +15,12 @@ from runner.context.task_plan import redact_plan
 from runner.errors import RunnerError
 from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
+from runner.model.acceptance import items_of
 from runner.model.codec import ShapeError
-from runner.run.evaluate import UNABLE, review_by_command, without_tools, write_bench
+from runner.model.work import with_rows
+from runner.run.evaluate import without_tools, write_bench
 from runner.run.executors.message import OBJECT, PLAIN
+from runner.run.reviewers import UNABLE, review_of
 from runner.run.worker_setup import LOGS
 from runner.secrets.redact import redact, redact_head, redact_tail
 from runner.writes.pipeline import admit_writes, compile_writes
@@ -124,7 +127,10 @@ def review_again(assignment: Assignment, site: WorkerContext, outcome: Outcome) 
     asked = assignment.review is ReviewMode.AUTO and outcome.changes
     if not asked or outcome.ending is not Ending.PASSED:
         return outcome
-    return _with_findings(outcome, review_by_command(assignment, site, outcome))
+    review = review_of(assignment, site, outcome)
+    proofs = with_rows(outcome.proofs, review.rows, items_of(assignment.task))
+    outcome = replace(outcome, proofs=proofs, usage=outcome.usage + review.usage)
+    return _with_findings(outcome, review.findings)
 
 
 def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:

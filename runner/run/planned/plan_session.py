@@ -15,7 +15,7 @@ from runner.context.task_plan import files_of, plan_text, redact_plan, relate_pa
 from runner.implementers.base import Said
 from runner.journal.plan_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
-from runner.run.evaluate import ask_review_command, review_by_agent
+from runner.run.reviewers import ask_review_command, review_by_agent
 from runner.secrets.redact import redact
 from runner.writes.paths import check_path, in_scope, is_forbidden, scope_line
 

@@ -20,7 +20,6 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
 from runner.repo.refs import sweep_drafts
-from runner.run.evaluate import Reviewer
 from runner.run.landing import (
     drafts,
 )
@@ -30,6 +29,7 @@ from runner.run.planned import (
 )
 from runner.run.planned.phases import Step, phase_step, plan_of
 from runner.run.review import Answer, Spot
+from runner.run.reviewers import Reviewer
 from runner.secrets.redact import redact
 from runner.writes.safe_io import sweep_beneath, write_beneath
 

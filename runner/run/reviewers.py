@@ -1,0 +1,350 @@
+"""Who reads a change where review is `auto`: a command of the person's choice, an agent or a model.
+
+A task with acceptance items is reviewed item by item; any other is approved or rejected as a whole.
+"""
+
+from __future__ import annotations
+
+import difflib
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from runner import effects
+from runner.gates.base import command_limits
+from runner.gates.base_result import earlier
+from runner.gates.contract_tests import checks as contract_checks
+from runner.gates.mutation.stubs import stub_changes
+from runner.implementers.base import ImplementerContext, Mode, Said
+from runner.implementers.command import output_of
+from runner.implementers.registry import choose_reviewer, model_of, names_reviewer
+from runner.lazy_dataclass import dataclass
+from runner.model import Finding, Network, ReviewMode
+from runner.model.acceptance import items_of
+from runner.process.base import Command
+from runner.process.sandbox import ReadOnly
+from runner.process.supervise import run
+from runner.run.item_review import (
+    ItemReview,
+    Reader,
+    Reading,
+    compose_material,
+    review_items,
+)
+from runner.run.proof.prove import bench_of
+from runner.run.review import CHECK
+from runner.text.wording import attempt_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.config.settings import Settings
+    from runner.context.brief import Brief
+    from runner.gates.base import Check, GateContext
+    from runner.gates.registry import Proven
+    from runner.implementers.base import Drafter, Implementer
+    from runner.model import Change, Outcome, Task
+    from runner.process.base import Ran
+    from runner.run.assignment import Assignment, WorkerContext
+
+
+@runtime_checkable
+class Reviewer(Protocol):
+    """An implementer that can read a diff or a plan and say yes, or why not."""
+
+    def review(
+        self, brief: Brief, bench: ImplementerContext, text: str, *, is_plan: bool = False
+    ) -> Said:
+        """Findings where it says no, and what it used."""
+
+
+def review_by_agent(
+    assignment: Assignment, site: WorkerContext, text: str, *, is_plan: bool = False
+) -> Said | None:
+    """What a session of the task's own agent says of a diff; None where no such review is set.
+
+    With `is_plan` it is the text of a plan that it reads.
+    """
+    if not site.settings.model_review:
+        return None
+    chosen = choose_reviewer(assignment.task, site.settings)
+    agent = chosen[0] if chosen else None
+    if not isinstance(agent, Reviewer):
+        message = "review is auto, and what implements this task cannot review"
+        hint = "set review_command in your own settings, or review = prompt"
+        return Said(findings=(Finding(CHECK, message, hint=hint),))
+    return agent.review(assignment.brief, _bench(assignment, site), text, is_plan=is_plan)
+
+
+def _bench(assignment: Assignment, site: WorkerContext) -> ImplementerContext:
+    return ImplementerContext(
+        place=site.place,
+        sandbox=ReadOnly(site.sandbox),
+        limits=command_limits(assignment.task, site.settings),
+        environment=site.environment(assignment),
+        tell=site.teller(assignment),
+        cancelled=site.cancelled,
+        log=_log_of(assignment, site),
+        known_secrets=tuple(value for _, value in assignment.secrets),
+        left=assignment.left,
+        plan=assignment.plan,
+        record=lambda event: site.crew.report(assignment.task.id, assignment.attempt, event),
+    )
+
+
+UNABLE = "review-command"
+"""The check of a reviewing command that says neither yes nor no: no attempt can help that."""
+_CANNOT_START = (126, 127)
+"""What a shell says of a program that it may not, or cannot, run (POSIX, 2.8.2)."""
+_ENCLOSED = (
+    "it runs enclosed, in the task's tree: name its program by its whole path, "
+    "and the folder that it lies in under sandbox_read in your own settings"
+)
+_HINT = "set review_command or [model] review (for agents) in your own settings, or review = prompt"
+
+
+def review_of(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven | None = None
+) -> ItemReview:
+    """Return what whoever reviews has against a change, and the acceptance table.
+
+    `review_command` is the person's own setting, never the repository's, and may use the network.
+    It reads the diff on standard input; exit 0 approves, else it says why. Where there is none, but
+    a model for reviews, a session of an agent or a model reads it. `proven` is the proof, where
+    this process made it.
+    """
+    diff = "".join(
+        part
+        for change in outcome.changes
+        for part in diff_of(change, lambda path: site.before(assignment.base, path))
+    )
+    reader = _choose_reader(assignment, site, diff) if items_of(assignment.task) else None
+    if reader is not None:
+        return _review_by_item(assignment, site, outcome, reader, diff, proven)
+    if line := site.settings.review_command:
+        return ItemReview(findings=ask_review_command(assignment, site, line, diff))
+    if (said := review_by_agent(assignment, site, diff)) is not None:
+        return ItemReview(findings=said.findings, usage=said.usage)
+    none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
+    return ItemReview(findings=(none,))
+
+
+def _review_by_item(
+    assignment: Assignment,
+    site: WorkerContext,
+    outcome: Outcome,
+    reader: Reader,
+    diff: str,
+    proven: Proven | None,
+) -> ItemReview:
+    task, items = assignment.task, items_of(assignment.task)
+    bench = bench_of(assignment, site, outcome)
+    evidence = ProposalEvidence(bench, None if proven is None else proven.passed)
+    material = compose_material(
+        task,
+        items,
+        base=assignment.base,
+        diff=diff,
+        tests=evidence.tests,
+        proofs=outcome.proofs if proven is None else proven.proofs,
+        facts=outcome.findings if proven is None else (*outcome.findings, *proven.findings),
+    )
+    author = model_of(task, site.settings, assignment.author)
+    reviewed = review_items(reader, material, items, evidence, author)
+    if isinstance(reviewed, Reading):  # as without items
+        return ItemReview(findings=reviewed.findings, usage=reviewed.usage)
+    return reviewed
+
+
+def _choose_reader(assignment: Assignment, site: WorkerContext, diff: str) -> Reader | None:
+    """Return who answers item by item; None where nothing is set that can."""
+    settings = site.settings
+    if line := settings.review_command:
+        ask = partial(_ask_command, assignment, site, line, diff)
+        return Reader("review_command", ask, repairs=0)
+    chosen = choose_reviewer(assignment.task, settings)
+    if chosen is None:
+        return None
+    drafter, model = chosen
+    return Reader(drafter.name, partial(_ask_session, assignment, site, drafter), model)
+
+
+def _ask_command(
+    assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
+) -> Reading:
+    """Let `review_command` read the diff on standard input, and the material in a file."""
+    folder = site.place.box / f"review-{effects.new_id()}"
+    effects.make_folder(folder)
+    path = folder / "review.md"
+    try:
+        effects.write_file(path, material.encode("utf-8", "replace"))
+        seen = {"RUNNER_REVIEW": str(site.sandbox.sees(site.place, path))}
+        ran = _run_command(assignment, site, line, diff, seen)
+    finally:
+        with suppress(OSError):  # what resists is in nobody's way
+            effects.remove_tree(folder)
+    return Reading(output_of(ran), _against(ran, CHECK))
+
+
+def _ask_session(
+    assignment: Assignment, site: WorkerContext, drafter: Drafter, material: str
+) -> Reading:
+    """Let a fresh session of an agent or a model read the material; its tree is read-only."""
+    brief = replace(assignment.brief, text=material, previous="")
+    answer = drafter.answer(brief, replace(_bench(assignment, site), mode=Mode.REVIEW))
+    return Reading(answer.text, answer.said.findings, answer.said.usage)
+
+
+def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
+    """Why nobody could review what a task would be built into; empty where somebody can."""
+    name = "" if implementer is None else implementer.name
+    if mode is not ReviewMode.AUTO or settings.review_command or name in ("", "check"):
+        return ""
+    if not settings.model_review:
+        return f"review is auto, and nothing reviews; {_HINT}"
+    if isinstance(implementer, Reviewer) or names_reviewer(settings):
+        return ""
+    return f"review is auto, and what implements this task ({name}) cannot review; {_HINT}"
+
+
+def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None) -> str:
+    """Why a person at the terminal cannot give a task's reviews away; empty where they can.
+
+    Plan and repository only tighten: what they ask for is not answered by a key.
+    """
+    if task.review is ReviewMode.PROMPT:
+        return f"the plan says Review: prompt for {task.id}"
+    if settings.review_floor is ReviewMode.PROMPT:
+        return "this repository's settings say review = prompt"
+    return without_reviewer(ReviewMode.AUTO, settings, implementer)
+
+
+def ask_review_command(
+    assignment: Assignment, site: WorkerContext, line: str, text: str, check: str = CHECK
+) -> tuple[Finding, ...]:
+    """What a reviewing command has against a text that it reads on standard input."""
+    return _against(_run_command(assignment, site, line, text, {}), check)
+
+
+def _run_command(
+    assignment: Assignment, site: WorkerContext, line: str, text: str, more: Mapping[str, str]
+) -> Ran:
+    command = Command(
+        line=line,
+        place=site.place,
+        environment={**site.environment(assignment), **more},
+        stdin=text.encode("utf-8", "surrogateescape"),
+        network=Network.YES,
+        limits=command_limits(assignment.task, site.settings),
+        log=_log_of(assignment, site),
+        known_secrets=tuple(value for _, value in assignment.secrets),
+    )
+    return run(command, site.sandbox, tell=site.teller(assignment), cancelled=site.cancelled)
+
+
+def _log_of(assignment: Assignment, site: WorkerContext) -> Path:
+    return site.logs / assignment.task.id / attempt_folder(assignment.attempt) / "review.log"
+
+
+def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
+    """What an exit code other than 0 has against a text."""
+    if ran.passed:
+        return ()
+    reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
+    if ran.exit in _CANNOT_START:
+        message = f"the reviewing command cannot run (exit {ran.exit})"
+        where = UNABLE if check == CHECK else check
+        return (Finding(check=where, message=message, detail=reason, hint=_ENCLOSED),)
+    return (Finding(check=check, message="the reviewing command says no", detail=reason),)
+
+
+@dataclass(frozen=True)
+class ProposalEvidence:
+    """The evidence of a proposal: its files, and its tests with and without its functions."""
+
+    bench: GateContext
+    known: Mapping[str, frozenset[str]] | None = None
+    """By contract the tests that passed in the proof; None where that ran elsewhere."""
+
+    @cached_property
+    def passed(self) -> dict[str, frozenset[str]]:
+        """By contract that passed, the ids of its tests that did."""
+        if self.known is not None:
+            return dict(self.known)
+        ran = ((check.id, earlier(check, self.bench, self.bench.changes)) for check in self._checks)
+        return {
+            id_: frozenset(test for test, _ in found.passing)
+            for id_, found in ran
+            if found is not None and found.passed
+        }
+
+    @cached_property
+    def _checks(self) -> tuple[Check, ...]:
+        return contract_checks(self.bench.task, self.bench.settings)
+
+    @cached_property
+    def _fallible(self) -> dict[str, bool]:
+        """By test and contract whether it fails when the changed functions are stubbed.
+
+        Where none can be stubbed it is asked on the base with the tests that the change makes.
+        """
+        bench, told = self.bench, dict[str, bool]()
+        stubbed = stub_changes(bench.changes, bench.before, bench.is_test)
+        tests = tuple(one for one in bench.changes if bench.is_test(one.path))
+        for check in self._checks:
+            found = earlier(check, bench, stubbed or tests)
+            if found is None:
+                continue
+            passing = frozenset(test for test, _ in found.passing)
+            # A file that cannot be loaded fails all its tests, and may name none of them.
+            unnamed = not (found.passed or passing or found.failing)
+            failing = self.passed.get(check.id, frozenset()) if unnamed else found.failing
+            told |= dict.fromkeys(passing - told.keys(), False) | dict.fromkeys(failing, True)
+            told[check.id] = not found.passed
+        return told
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Ids of the tests that a reader may cite, and contracts whose tests have no ids."""
+        named = (tests or frozenset((id_,)) for id_, tests in self.passed.items())
+        return tuple(sorted(frozenset[str]().union(*named)))
+
+    def count_lines(self, path: str) -> int:
+        """Lines of a file of the proposal; 0 where it is none."""
+        content = self.bench.after(path) or b""
+        return 0 if b"\0" in content else len(content.splitlines())
+
+    def is_changed(self, path: str) -> bool:
+        """Whether the proposal changes a file."""
+        return any(one.path == path for one in self.bench.changes)
+
+    def has_passed(self, test: str) -> bool:
+        """Whether a test with this id, or a contract, ran and passed."""
+        return test in self.passed or any(test in tests for tests in self.passed.values())
+
+    def can_fail(self, test: str) -> bool | None:
+        """Whether it fails when the changed functions are stubbed; None: not measured."""
+        return self._fallible.get(test)
+
+
+def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[str]:
+    """One file's unified diff; bytes that are no text are only named."""
+    try:
+        old = _lines(before(change.path) or b"")
+        new = _lines(change.content or b"")
+    except UnicodeDecodeError:
+        yield f"Binary file {change.path} {change.action}\n"
+        return
+    yield from difflib.unified_diff(old, new, f"a/{change.path}", f"b/{change.path}")
+
+
+def _lines(content: bytes) -> list[str]:
+    """Lines as git's diffs have them: ended by LF alone, and the last one says where it is not.
+
+    Else what follows would stand on that line: the head of the next file.
+    """
+    *whole, last = content.decode().split("\n")
+    open_end = [f"{last}\n\\ No newline at end of file\n"] if last else []
+    return [*(f"{line}\n" for line in whole), *open_end]

@@ -1,0 +1,136 @@
+"""A second reader answers a task item by item, in a whole run."""
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from workplace import a_task
+
+STAND_IN = Path(__file__).parents[1] / "implementers/agents/stand_in.py"
+CODE = ["def half(x):", "    if x < 0:", "        raise ValueError", "    return x / 2"]
+TESTS = [
+    "import pytest",
+    "from app import half",
+    "def test_half():",
+    "    assert half(4) == 2",
+    "def test_below():",
+    "    with pytest.raises(ValueError):",
+    "        half(-1)",
+    "def test_idle():",
+    "    assert half.__name__ == 'half'",
+]
+GOOD = [{"write": "app.py", "lines": CODE}, {"write": "test_app.py", "lines": TESTS}]
+
+
+def item(verdict="met", line=4, test="half", sentence="It does."):
+    place = [f"app.py:{line}"]
+    return {
+        "verdict": verdict,
+        "evidence": place,
+        "test": f"test_app.py::test_{test}",
+        "sentence": sentence,
+    }
+
+
+def answer(**changed):
+    first = {"A1": item(), "A2": item(line=3, test="below")}
+    return f"I read it.\n\n```json\n{json.dumps({'items': first | changed})}\n```\n"
+
+
+@pytest.fixture
+def shop(workplace, alone, tmp_path, monkeypatch):
+    """Sets the person's agent, which builds and reviews, and a plan with two items."""
+    monkeypatch.setenv("RUNNER_BACKOFF", "0")
+
+    def start(review, *, attempts=(GOOD,), **settings):
+        desk = tmp_path / "desk"
+        desk.mkdir(exist_ok=True)
+        shutil.copy(STAND_IN, desk)
+        script = {"TASK-001": {"attempts": attempts, "review": review}}
+        (desk / "script.json").write_text(json.dumps({"tasks": script}))
+        (desk / "answer.md").write_text(review)
+        words = [sys.executable, str(desk / "stand_in.py"), str(desk / "script.json")]
+        told = {
+            "agent_command": shlex.join(words),
+            "sandbox_read": [str(desk)],
+            "sandbox": "auto" if shutil.which("bwrap") else "none",
+            "review": "auto",
+            "plan_first": False,
+            "mutation": "off",
+            "attempts": 1,
+            **settings,
+        }
+        if line := told.get("review_command"):
+            told["review_command"] = line.format(desk=desk / "answer.md")
+        lines = [f"{name} = {json.dumps(value)}" for name, value in told.items()]
+        file = alone / "config/runner/runner.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(lines) + "\n")
+        acceptance = "Acceptance:\n  - A1: a number is halved\n  - A2: below zero is refused"
+        command = f"{sys.executable} -m pytest -q test_app.py"
+        workplace.plan(
+            a_task(
+                "TASK-001",
+                "Half",
+                outputs=["app.py", "test_app.py"],
+                tests=[command],
+                fields=[acceptance],
+            )
+        )
+        return workplace
+
+    return start
+
+
+def grade(shop):
+    [task] = json.loads(shop.runner("status", "--json").out)["tasks"]
+    return task["provenBy"], task["notMeasured"]
+
+
+def test_another_model_that_answers_every_item_makes_it_independent(shop):
+    shop = shop(answer(), model_review="strict", model_execute="writer")
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop)[0] == "independent"
+    message = shop.git("log", "-1", "--format=%B", "main", "--", "app.py")
+    assert "Grade: proven, independent" in message
+    assert message.count("Acceptance: A") == 2
+
+
+def test_what_is_not_met_goes_back_with_the_sentence(shop):
+    bad = item("not met", 3, sentence="Minus zero is accepted.")
+    shop = shop(answer(A2=bad), model_review="strict")
+    ended = shop.run()
+    assert ended.code != 0
+    brief = shop.happened("attempt.finished")[0]["findings"]
+    assert [one["message"] for one in brief] == ["A2 is not met: Minus zero is accepted."]
+    assert (brief[0]["path"], brief[0]["line"]) == ("app.py", 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ({"A2": item("cannot tell")}, "A2: the reviewer cannot tell whether it is met"),
+        ({"A2": item(test="idle")}, "A2: the reviewer's evidence does not hold"),
+    ],
+)
+def test_what_a_reader_cannot_show_waits_for_a_person(shop, changed, asked):
+    shop = shop(answer(**changed), model_review="strict")
+    ended = shop.run()
+    assert ended.code == 3, ended.said
+    assert asked in shop.runner("review").said
+    assert len(shop.happened("attempt.started")) == 1
+    assert shop.runner("approve", "TASK-001").code == 0
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop)[0] == "tests"
+
+
+def test_a_command_may_answer_by_item_too(shop):
+    shop = shop(answer(), review_command="grep -q A2 $RUNNER_REVIEW && grep -q +def && cat {desk}")
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop) == ("tests", ["reviewed by a model that is not known"])
