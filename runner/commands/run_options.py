@@ -162,7 +162,7 @@ def make_flags(given: argparse.Namespace) -> dict[str, object]:
         "executor": given.executor,
         "insecure_cluster": given.insecure_cluster or None,
         "task_graph": given.task_graph,
-        "verify_at_end": False if given.no_verify_at_end else None,
+        "verify_at_end": "never" if given.no_verify_at_end else None,
         "changed_dependents": given.changed_dependents,
         "conservative": given.conservative or None,
         "regression": given.regression,

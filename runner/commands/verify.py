@@ -54,6 +54,7 @@ _VERIFY = """\
 examples:
   runner verify TASK-003   its tests, contracts, gates and coverage, against its evidence
   runner verify --all      every check of everything that is DONE, each command once
+  runner verify --changed  the same without what nothing landed since can change
 """
 
 
@@ -62,23 +63,25 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("id", metavar="ID", nargs="?", default="", help="the task: TASK-003, or 3")
     add("--all", action="store_true", help="everything that is DONE, and the project's coverage")
+    add("--changed", action="store_true", help="as --all, but only what later work may change")
     add_proof_flags(parser)
 
 
 def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Prove again; exit 1 where anything falls short of what was promised."""
-    if bool(given.id) == given.all:
+    whole = given.all or given.changed
+    if bool(given.id) == whole or (given.all and given.changed):
         raise RunnerError(
-            "one task or --all, not both" if given.all else "nothing says what to prove",
+            "name one task, --all or --changed" if whole else "nothing says what to prove",
             hint="`runner verify --all` proves everything, `runner verify TASK-001` one task",
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
-    if given.all:
-        whole = verify_whole(project, tell)
-        said = whole_document(whole) if given.json else "\n".join(whole_tree_lines(whole)) + "\n"
-        passed = whole.verified.passed
+    if whole:
+        found = verify_whole(project, tell, changed_only=given.changed)
+        said = whole_document(found) if given.json else "\n".join(whole_tree_lines(found)) + "\n"
+        passed = found.verified.passed
     else:
         one = verify_task(project, given.id, tell)
         said = task_document(one) if given.json else "\n".join(task_lines(one)) + "\n"

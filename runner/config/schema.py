@@ -65,6 +65,12 @@ from runner.model import Network
 from runner.text.wording import nearest
 
 
+def _verify_when(value: object) -> object:
+    """`verify_at_end` as it was once: `true` proves everything, `false` nothing."""
+    text = str(value).casefold() if isinstance(value, (bool, str)) else value
+    return {"true": "all", "false": "never"}.get(text, text) if isinstance(text, str) else value
+
+
 class Gate(BaseModel):
     """A gate, as a table or as its command alone."""
 
@@ -308,7 +314,9 @@ class Given(BaseSettings):
     record: Annotated[Literal["end", "never"], BeforeValidator(lower_case)] | None = None
     sign_seconds: Seconds | None = None
     sign_off: bool | None = None
-    verify_at_end: bool | None = None
+    verify_at_end: (
+        Annotated[Literal["changed", "all", "never"], BeforeValidator(_verify_when)] | None
+    ) = None
     executor: Annotated[str, AfterValidator(executor_name)] | None = None
     insecure_cluster: bool | None = None
     dask_tls_ca: Line | None = None

@@ -286,8 +286,9 @@ class Settings:
     """The collector that traces go to, as `http://HOST:4318`; `none`: nowhere."""
     telemetry_content: bool = False
     """Whether traces have commands, findings and summaries in them, too."""
-    verify_at_end: bool = True
-    """Whether a run that built everything proves the whole tree once more."""
+    verify_at_end: str = "changed"
+    """What a run that built everything proves once more on the whole tree: `changed`, `all`,
+    `never`."""
     executor: str = "threads"
     """Where attempts run: `inline`, `threads`, `dask`, or `dask:` with an address or scheduler
     file."""

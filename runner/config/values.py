@@ -47,7 +47,7 @@ GATE_KEYS = ("command", "seconds", "network", "types")
 
 _WHOLE = frozenset({"jobs", "agents", "attempts", "context_tokens"})
 _SWITCHES = frozenset(
-    {"strict_contracts", "verify_at_end", "conservative", "strict"}
+    {"strict_contracts", "conservative", "strict"}
     | {"skills_auto_discover", "skills_fallback_to_builtin", "insecure_cluster"}
 )
 _REVIEWS = tuple(ReviewMode)

@@ -187,6 +187,8 @@ class TreeVerified(NamedTuple):
     tasks: int = 0
     ran: int = 0
     """Commands that ran for it; the others had run on this very tree before."""
+    reused: int = 0
+    """Tasks whose own proof ran on an earlier tree, and that nothing landed since can change."""
 
 
 class ShipDeclared(NamedTuple):

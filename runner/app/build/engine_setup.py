@@ -155,6 +155,7 @@ class _Building:
             self.board,
             say=self.observer.say,
             wakes=self.interruption.wakes,
+            find_untouched=self._tracer.find_untouched,
             owed=owed,
         )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.app.build.session import Session
-    from runner.app.prove.prove_again import Wakes
+    from runner.app.prove.prove_again import FindUntouched, Wakes
     from runner.model import Task
     from runner.run.landing import end_lease
     from runner.run.landing.end_lease import EndLease
@@ -32,6 +32,7 @@ def prove_at_end(
     *,
     say: Callable[[str], None],
     wakes: Wakes,
+    find_untouched: FindUntouched,
     owed: bool,
 ) -> frozenset[ExitCode]:
     """Prove together what was accepted one by one, on the remote's tip where that is published."""
@@ -40,7 +41,16 @@ def prove_at_end(
         codes, is_merged = _take_in(session, lease, say)
         if codes:
             return codes
-    return verify_at_end(session, tasks, board, say=say, wakes=wakes, owed=owed, merged=is_merged)
+    return verify_at_end(
+        session,
+        tasks,
+        board,
+        say=say,
+        wakes=wakes,
+        find_untouched=find_untouched,
+        owed=owed,
+        merged=is_merged,
+    )
 
 
 def _find_end(session: Session) -> EndLease | None:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from runner.run.proof.verification import Inspected
 
     Wakes = Callable[[Callable[[], None]], None]
+    FindUntouched = Callable[[Iterable[TaskState], str, frozenset[str]], frozenset[str]]
+    """Which DONE tasks nothing landed since can change, of a commit and the runner's documents."""
     from collections.abc import Iterator
 
     from runner.journal.state import RunState
@@ -224,11 +226,13 @@ def verify_all(
     *,
     say: Callable[[str], None],
     known: bool = False,
+    untouched: Collection[str] = (),
     wakes: Wakes | None = None,
 ) -> tuple[Verified, TreeVerified]:
     """Prove every task that is DONE on HEAD's tree; gives the event to note, too.
 
-    With `known`, what a run proved on this very tree is not run again.
+    With `known`, what a run proved on this very tree is not run again. The own checks of
+    `untouched` tasks stand.
     """
     inspection = inspection_of(project, repository, say)
     if wakes is not None:
@@ -236,11 +240,10 @@ def verify_all(
     head, settings = inspection.head, project.settings
     states = [one.known for one in subjects]
     if known:
-        plan = plan_for(
-            subjects, settings, make_same_tree_test(repository, head, documents, states)
-        )
+        is_here = make_same_tree_test(repository, head, documents, states)
+        plan = plan_for(subjects, settings, is_here, untouched)
     else:
-        plan = plan_for(subjects, settings)
+        plan = plan_for(subjects, settings, untouched=untouched)
     verified = inspection.verify(plan)
     event = TreeVerified(
         tree=key_of_tree(project, repository, head, subjects, documents),
@@ -249,6 +252,7 @@ def verify_all(
         coverage=verified.coverage,
         tasks=len(subjects),
         ran=verified.ran,
+        reused=verified.reused,
     )
     return verified, event
 
@@ -320,6 +324,7 @@ def verify_at_end(
     *,
     say: Callable[[str], None],
     wakes: Wakes,
+    find_untouched: FindUntouched,
     owed: bool = False,
     merged: bool = False,
 ) -> frozenset[ExitCode]:
@@ -332,7 +337,8 @@ def verify_at_end(
     project, state = session.project, session.ledger.state
     subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     found = find_unverified_tasks(project, tasks, state, session.repository)
-    at_end = merged or (project.settings.verify_at_end and len(subjects) == len(tasks))
+    when = project.settings.verify_at_end
+    at_end = merged or (when != "never" and len(subjects) == len(tasks))
     if found and (not at_end or all(one.uncommitted for one in found.values())):
         say(format_unverified(found))
     if not at_end:
@@ -342,17 +348,23 @@ def verify_at_end(
         return frozenset({ExitCode.PERSON})
     by_hand = any(not one.uncommitted for one in found.values())
     if not (session.landed or session.checked or owed or by_hand or merged):
-        known = find_verification(project, state, session.head().commit or "", session.repository)
-        if known.said:
-            say(known.said)
-        return frozenset() if known.code is ExitCode.OK else frozenset({known.code})
+        last = find_verification(project, state, session.head().commit or "", session.repository)
+        if last.said:
+            say(last.said)
+        return frozenset() if last.code is ExitCode.OK else frozenset({last.code})
+    subjects = tuple(one for one in subjects if one.known.verified)  # a person's word is kept
+    documents, untouched = session.own_documents, frozenset[str]()
+    if when != "all":
+        known = [one.known for one in subjects]
+        untouched = find_untouched(known, session.head().commit or "", documents)
     verified, event = verify_all(
         project,
         session.repository,
-        [one for one in subjects if one.known.verified],  # a person's word is kept as it is
-        session.own_documents,
+        subjects,
+        documents,
         say=say,
         known=True,
+        untouched=untouched,
         wakes=wakes,
     )
     before = Moment.of(event.head, session.ledger)

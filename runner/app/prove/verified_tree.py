@@ -181,7 +181,7 @@ def find_verification(
     Git is asked only where another commit was proven last: it may differ in the runner's own
     documents alone.
     """
-    if not (project.settings.verify_at_end and head):
+    if project.settings.verify_at_end == "never" or not head:
         return Known()
     if state.whole_head == head:
         fell_short = bool(state.failed_tree)

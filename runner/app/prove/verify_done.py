@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.change.impact_question import knowledge_for
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
@@ -36,10 +37,11 @@ from runner.report.documents import document, grade_part
 from runner.report.ship import grade_lines
 from runner.run.proof.inspection import differences
 from runner.run.proof.verification import Subject, plan_for
+from runner.run.regressions.proof_reuse import find_untouched
 from runner.run.selection import find_id
 from runner.run.waivers import stands
 from runner.text.display import display
-from runner.text.wording import finding_lines
+from runner.text.wording import finding_lines, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -136,9 +138,10 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
     return replace(found, stale=stale_what_fails(project, verified, say))
 
 
-def verify_whole(project: Project, say: Say) -> VerifiedWhole:
+def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> VerifiedWhole:
     """Every check of everything that is DONE on HEAD, each command once; what fails is STALE.
 
+    With `changed_only`, the own checks of tasks that nothing landed since can change stand.
     Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
     """
     take_up_default_gates(project)
@@ -149,7 +152,15 @@ def verify_whole(project: Project, say: Say) -> VerifiedWhole:
     with Repository.open(project.root) as repository:
         unseen = _list_unseen_files(project, repository, say)
         if subjects:
-            verified, event = verify_all(project, repository, subjects, documents, say=say)
+            untouched: frozenset[str] = frozenset()
+            if changed_only:
+                head = repository.head().commit or ""
+                standing = [(one.task, one.known) for one in subjects]
+                knowledge = knowledge_for(project, repository, view)
+                untouched = find_untouched(repository, head, standing, knowledge, documents)
+            verified, event = verify_all(
+                project, repository, subjects, documents, say=say, untouched=untouched
+            )
             tree = repository.tree_of(verified.head)
             words = _prove_words(project, verified, subjects, tree, say)
             _remember(project, event, say)
@@ -290,6 +301,7 @@ def whole_document(found: VerifiedWhole) -> str:
         notLookedAt=found.unseen,
         stale=found.stale,
         ran=verified.ran,
+        reused=verified.reused,
         seconds=verified.seconds,
     )
 
@@ -336,7 +348,9 @@ def whole_lines(
 def _verdict(verified: Verified, *, passed: bool) -> str:
     word = "verified" if passed else "NOT verified"
     head = verified.head[:12] or "nothing committed"
-    commands = f"{verified.ran} command{'' if verified.ran == 1 else 's'}"
+    commands = plural(verified.ran, "command")
+    if verified.reused:
+        commands += f", {plural(verified.reused, 'task')} untouched since proven"
     return f"{word}: {head}, {commands}, {verified.seconds:.1f} s"
 
 
@@ -345,6 +359,8 @@ def _task_line(one: Inspected) -> str:
     checks = " ".join(f"{_MARKS[proof.verdict]} {display(proof.id)}" for proof in one.proofs)
     cover = f" · {one.coverage.shown}" if one.coverage else ""
     before = " (on this very tree before)" if one.proofs and not one.ran else ""
+    if one.stands_since:
+        before = f" (on {one.stands_since[:12]}: nothing it ran has changed since)"
     checks = checks or "nothing to run"
     return f"{sign} {display(one.task)} {display(one.title)}: {checks}{cover}{before}"
 

@@ -73,6 +73,7 @@ class Inspection:
             tasks=tasks,
             threshold=self.settings.project_coverage,
             ran=ran,
+            reused=len(plan.untouched),
             seconds=round(effects.monotonic() - self._began, 3),
         )
 

@@ -13,7 +13,7 @@ from runner.run.permission_prompts import APPROVED, MORE
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     from runner.config.settings import Settings
@@ -63,6 +63,8 @@ class Inspected:
     tools: tuple[tuple[str, str], ...] = ()
     ran: bool = True
     """Whether any of its own checks ran; otherwise all had run on this very tree before."""
+    stands_since: str = ""
+    """The commit on which its own checks ran, where nothing landed since can change them."""
     to_answer_for: tuple[str, ...] = ()
     """Checks that failed and are its own, or that it was the last one to pass."""
 
@@ -91,6 +93,8 @@ class Verified:
     """Percent of the lines of all tasks that their tests must run."""
     ran: int = 0
     """Commands that ran."""
+    reused: int = 0
+    """Tasks whose own proof stands from an earlier tree."""
     seconds: float = 0.0
 
     @property
@@ -125,7 +129,9 @@ class Plan:
     subjects: tuple[Subject, ...]
     jobs: tuple[Job, ...]
     remembered: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
-    """By task the proofs that ran on this very tree."""
+    """By task the proofs that need not run again."""
+    untouched: frozenset[str] = frozenset()
+    """Tasks whose own proof ran on an earlier tree, and that nothing landed since can change."""
 
     @property
     def commands(self) -> int:
@@ -144,9 +150,11 @@ def plan_for(
     subjects: Sequence[Subject],
     settings: Settings,
     is_this: Callable[[TaskState], bool] = lambda _known: False,
+    untouched: Collection[str] = (),
 ) -> Plan:
     """Every check once, but for those that passed on this very tree: `is_this` knows whose did.
 
+    Nor do the own checks of `untouched` tasks run again; gates do, since they look at the whole.
     Gates and contracts run once for all tasks that have them; tasks whose tests are the same
     command share one run of it.
     """
@@ -165,10 +173,18 @@ def plan_for(
         for one in subjects
         if one.task.id in here
     }
+    kept = frozenset(
+        one.task.id
+        for one in subjects
+        if one.task.id in untouched and one.task.id not in here and _says_all(one, settings)
+    )
     for one in subjects:
         if one.task.id in here:
             continue
         left_out = _OF_A_CHANGE if settings.mutation == "strict" else {*_OF_A_CHANGE, _MUTATION}
+        if one.task.id in kept:
+            remembered[one.task.id] = tuple(_own_proofs(one.known))
+            left_out = {check.kind for _, check in _checks(one.task, settings)} - {"gate"}
         steps = [step for step in _checks(one.task, settings) if step[1].kind not in left_out]
         for step in steps:
             if _is_shared(step[1]):
@@ -182,7 +198,14 @@ def plan_for(
         mine = tuple(step for step in steps if not _is_shared(step[1]))
         if mine:
             own.append((one, mine))
-    return Plan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered)
+    return Plan(tuple(subjects), (*_of_all(shared), *_together(own)), remembered, kept)
+
+
+def _own_proofs(known: TaskState) -> Iterator[Proof]:
+    """The proofs of a task's own checks, each with the commit of the tree that it ran on."""
+    for proof in known.proofs:
+        if proof.kind != "gate" and not proof.is_of_another_task:
+            yield replace(proof, base=proof.base or known.commit)
 
 
 def _says_all(one: Subject, settings: Settings) -> bool:
@@ -306,12 +329,14 @@ def _inspect_task(one: Subject, plan: Plan, said: list[Proved]) -> Inspected:
     before = plan.remembered.get(one.task.id, ())
     found = tuple(proved.proof for proved in said if proved.proof)
     measured = next((proved.coverage for proved in said if proved.coverage), None)
+    stands = one.task.id in plan.untouched
     return Inspected(
         task=one.task.id,
         title=one.task.title,
         proofs=(*before, *found),
         findings=tuple(finding for proved in said for finding in proved.findings),
-        coverage=measured or (one.known.coverage if not said else None),
+        coverage=measured or (None if said and not stands else one.known.coverage),
         tools=tuple(dict(tool for proved in said for tool in proved.tools).items()),
         ran=bool(said),
+        stands_since=one.known.commit if stands else "",
     )

@@ -15,6 +15,7 @@ tells of earlier runs of tests says what fails soonest.
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.impact.change import Changed, explain_undeclared
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from runner.impact.inputs import Knowledge
     from runner.impact.reach import Reached
     from runner.journal.task_state import TaskState
-    from runner.model import Outcome, Proof, Task
+    from runner.model import Digest, Outcome, Proof, Task
     from runner.repo.read import Repository
     from runner.run.assignment import Assignment
 
@@ -90,16 +91,18 @@ class ProofReuse:
         return outcome if earlier is None else join_outcomes(earlier, outcome)
 
 
-def explain_unseen(task: Task, outcome: Outcome) -> str:
-    """What is not known of the tests that ran; "" where everything is that it takes."""
-    if not task.test_contracts or not outcome.base or task.writes_everything:
+def explain_unseen(task: Task, proofs: Iterable[Proof], is_seen: Callable[[str], bool]) -> str:
+    """What is not known of the tests that ran; "" where everything is that it takes.
+
+    `is_seen` says of a test contract, by its id, whether it is known what it executed.
+    """
+    if not task.test_contracts or task.writes_everything:
         return "there is nothing that could stand"
-    verdicts = {proof.id: proof.verdict for proof in outcome.proofs if proof.kind == "test"}
-    seen = {row.contract for row in outcome.observed}
+    verdicts = {proof.id: proof.verdict for proof in proofs if proof.kind == "test"}
     for contract in task.test_contracts:
         if verdicts.get(contract.id) is not Verdict.PASS:
             return f"{contract.id} did not plainly pass"
-        if contract.id not in seen:
+        if not is_seen(contract.id):
             return f"nobody saw what {contract.id} runs"
     return ""
 
@@ -144,16 +147,68 @@ def explain_contracts(
     nothing: both are proven again. Which files these tests ran, and what imports by names that are
     made at run time, was asked for the tests.
     """
-    verdicts = {proof.id: proof.verdict for proof in outcome.proofs if proof.kind == _CONTRACT}
+    if why := _explain_open(task, outcome.proofs, knowledge):
+        return why
+    # Transitive, as above.
+    width = Width(Dependents.TRANSITIVE)
+    held = touched_contracts.Held((task,))
+    return next((at.why for at in find_reached_contracts(changes, knowledge, width, held)), "")
+
+
+def _explain_open(task: Task, proofs: Iterable[Proof], knowledge: Knowledge) -> str:
+    """Which of a task's contracts may depend on what nobody sees; "" for none."""
+    verdicts = {proof.id: proof.verdict for proof in proofs if proof.kind == _CONTRACT}
     for name, contract in entries.name_checks(task):
         if verdicts.get(name) is not Verdict.PASS:
             return f"{name} did not plainly pass"
         if not touched_contracts.is_closed(contract, knowledge.references.is_file):
             return f"nobody can see what {name} runs"
-    # Transitive, as above.
+    return ""
+
+
+def find_untouched(
+    repository: Repository,
+    head: str,
+    done: Iterable[tuple[Task, TaskState]],
+    knowledge: Knowledge,
+    documents: frozenset[str],
+) -> frozenset[str]:
+    """The tasks whose own proof would end the same on `head` as on the tree it ran on.
+
+    `done` are DONE tasks, `knowledge` is of the tree of `head`, `documents` are the runner's own.
+    Everything their tests executed is as it was then, and no change between the two trees reaches
+    them in another way: by imports, inputs, settings of the tests, contracts or files they own.
+    """
+    from runner.impact.answer import Dependents, Kind, Width, judge
+
     width = Width(Dependents.TRANSITIVE)
-    held = touched_contracts.Held((task,))
-    return next((at.why for at in find_reached_contracts(changes, knowledge, width, held)), "")
+    tasks = {task.id: (task, known) for task, known in done if known.verified and known.tree}
+    held = touched_contracts.Held(task for task, _ in tasks.values())
+    found, reached, later = set[str](), set[str](), head
+
+    def holds(path: str, digest: Digest) -> bool:
+        return knowledge.digest(path) == digest
+
+    # From the newest tree back to the oldest: each step is judged once for all tasks before it.
+    for id_, (task, known) in sorted(tasks.items(), key=lambda one: one[1][1].done_at)[::-1]:
+        if not repository.has_tree(known.tree):
+            continue
+        moved = find_moved(repository, known.tree, later) if known.tree != later else ()
+        changes = [one for one in moved if one.path not in documents]
+        later = known.tree
+        answer = judge(changes, knowledge, width)
+        if answer.doubts:
+            break
+        # What was executed is asked below, of the tree as it is now: a test that ran again on a
+        # later change counts from there.
+        ways = ((one.task, one.reasons) for one in answer.affected)
+        reached |= {at for at, whys in ways if any(one.kind is not Kind.OBSERVED for one in whys)}
+        reached |= {one.task for one in find_reached_contracts(changes, knowledge, width, held)}
+        is_seen = partial(knowledge.observed.is_current, id_, holds=holds)
+        unseen = explain_unseen(task, known.proofs, is_seen)
+        if id_ not in reached and not unseen and not _explain_open(task, known.proofs, knowledge):
+            found.add(id_)
+    return frozenset(found)
 
 
 def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from runner.impact import inputs
     from runner.impact.inputs import Knowledge
     from runner.impact.reasons import Affected, Why, Width
+    from runner.journal.task_state import TaskState
     from runner.model.task import Task
     from runner.model.work import Outcome
     from runner.repo.read import Repository
@@ -119,8 +120,11 @@ class Tracer:
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
         """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
-        if why := proof_reuse.explain_unseen(task, outcome):
+        seen = {row.contract for row in outcome.observed}
+        if why := proof_reuse.explain_unseen(task, outcome.proofs, seen.__contains__):
             return why
+        if not outcome.base:
+            return "there is no commit to compare it with"
         return self._explain_moved(task, outcome, head, proof_reuse.explain_reach)
 
     def why_not_contracts(self, task: Task, outcome: Outcome, head: str) -> str:
@@ -142,6 +146,18 @@ class Tracer:
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
             return explain(task, outcome, changes, knowledge)
         return "it could not be decided"
+
+    def find_untouched(
+        self, done: Iterable[TaskState], head: str, documents: frozenset[str]
+    ) -> frozenset[str]:
+        """The DONE tasks whose own proof need not run again on a commit, by what has landed."""
+        known = [(self.tasks[one.id], one) for one in done if one.id in self._proven]
+        if self._trouble or not known:
+            return frozenset()
+        with self._guard_border():
+            knowledge = self._load_knowledge(head, ())
+            return proof_reuse.find_untouched(self.repository, head, known, knowledge, documents)
+        return frozenset()
 
     def is_outdated(self, outcome: Outcome) -> bool:
         """Whether a change may break tests that were not there when it was traced."""
