@@ -3,10 +3,8 @@
 The one door to bandit; import nothing of it elsewhere. It is driven below its own manager,
 which would count tokens for `nosec` and swallow our deadline.
 
-Source of Python 3.12 read on an older one: string literals nested in f-strings (PEP 701).
-
-Each of them is replaced by an empty tuple of the same length, so that lines and columns stay what
-they are. What the text means changes, so nothing but a scan may read it.
+On an older Python, string literals nested in f-strings (PEP 701) are replaced by empty tuples of
+the same length: lines and columns stay.
 """
 
 from __future__ import annotations
@@ -29,14 +27,17 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from runner.lazy_module import lazy_module, name_package, put_off
+from runner.model import digest_of
 from runner.text.syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
-from runner.writes.sast_report import Issue
+from runner.writes.sast_report import SastFinding, clean_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandit.core import config, meta_ast, metrics, node_visitor, test_set, utils
+
+    from runner.model import Digest
 else:
     config = lazy_module("bandit.core.config")
     meta_ast = lazy_module("bandit.core.meta_ast")
@@ -55,7 +56,7 @@ class Unscanned(Exception):  # noqa: N818 - the word for what happened
     """A source that bandit could not or may not read; the message says why."""
 
 
-def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
+def scan(content: bytes, path: str, *, seconds: float) -> tuple[SastFinding, ...]:
     """The findings of bandit in a Python source; raises Unscanned where it is too large or broken.
 
     `seconds` bounds the walk over the tree, as `longest` says; parsing is bounded by size and
@@ -66,7 +67,7 @@ def scan(content: bytes, path: str, *, seconds: float) -> tuple[Issue, ...]:
     if is_tangled(content):
         raise Unscanned("it is too tangled to be parsed here")
     try:
-        return _issues(content, path, time.thread_time() + longest(content, seconds))
+        return _findings(content, path, time.thread_time() + longest(content, seconds))
     except Unscanned:
         raise
     except (SyntaxError, ValueError) as error:
@@ -85,18 +86,14 @@ def longest(content: bytes, seconds: float) -> float:
     return seconds * (1 + len(content) / _BYTES_A_TURN)
 
 
-def warm_up() -> None:
-    """Import bandit, so that the first scan does not wait for it."""
-    _bandit()
-
-
-def _issues(content: bytes, path: str, deadline: float) -> tuple[Issue, ...]:
+def _findings(content: bytes, path: str, deadline: float) -> tuple[SastFinding, ...]:
     visitor = _visitor(content, path, deadline)
     # A ready syntax tree passes through the `ast.parse` in there as it is.
     with one_at_a_time():
         tree = _tree(content, path)
     visitor.process(tree)
-    return tuple(_issue(one) for one in visitor.tester.results)
+    digest = digest_of(content)
+    return tuple(_finding(one, path, digest) for one in visitor.tester.results)
 
 
 def _tree(content: bytes, path: str) -> ast.Module:
@@ -111,18 +108,21 @@ def _tree(content: bytes, path: str) -> ast.Module:
     return tree
 
 
-def _issue(found: Any) -> Issue:
+def _finding(found: Any, path: str, digest: Digest) -> SastFinding:
     rule = str(found.test_id)
     message = str(found.text)
     if rule in _PASSWORD_RULES:  # it quotes the password
         message = message.split(":", maxsplit=1)[0]
-    return Issue(
-        rule=rule,
+    return SastFinding(
+        path=path,
         line=int(found.lineno or 0),
         column=int(found.col_offset or 0) + 1,
+        rule=rule,
         severity=_rank(found.severity),
         confidence=_rank(found.confidence),
-        message=" ".join(message.split()),
+        message=clean_message(" ".join(message.split())),
+        tool="bandit",
+        digest=digest,
     )
 
 
@@ -147,12 +147,8 @@ def _visitor(content: bytes, path: str, deadline: float) -> Any:
     )
     visitor.deadline = deadline
     # With no `nosec` to honour, looking for one on every line of every node is for nothing.
-    visitor.tester._get_nosecs_from_contexts = _no_nosec  # noqa: SLF001 - its only way to say so
+    visitor.tester._get_nosecs_from_contexts = lambda *_, **__: None  # noqa: SLF001 - its only way
     return visitor
-
-
-def _no_nosec(_context: object, test_result: object = None) -> None:
-    """What bandit's tester hears where no line is silenced."""
 
 
 def _bandit() -> tuple[Any, Any]:

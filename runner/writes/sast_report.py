@@ -1,11 +1,8 @@
-"""What static analysis found, in our own words, and what of it blocks.
-
-One finding of static analysis, as the scanners in Python give it.
-"""
+"""What static analysis found, and what of it blocks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding
@@ -14,8 +11,6 @@ from runner.secrets.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-Ranked = TypeVar("Ranked", "SastFinding", "Issue")
 
 RANKS = ("low", "medium", "high")
 CHECK = "sast"
@@ -86,7 +81,7 @@ class SastReport:
         return (*found, *(_make_unseen(note) for note in self.notes if note.rule == UNSCANNED))
 
 
-def gravest(found: Sequence[Ranked]) -> list[Ranked]:
+def gravest(found: Sequence[SastFinding]) -> list[SastFinding]:
     """Those that are listed where there are very many: the gravest, in the order they came in."""
     ranks = [RANKS.index(one.severity) if one.severity in RANKS else -1 for one in found]
     kept = sorted(range(len(found)), key=lambda place: -ranks[place])[:MOST_FINDINGS]
@@ -126,18 +121,3 @@ def _refusal(found: SastFinding) -> Finding:
         column=found.column,
         hint="write this another way; a comment does not silence this check",
     )
-
-
-# --- sast issue -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """A finding of bandit; line and column from 1."""
-
-    rule: str
-    line: int
-    column: int
-    severity: str
-    confidence: str
-    message: str

@@ -1,4 +1,8 @@
-"""Marks that ask a gate to look away: they silence nothing here, and each new one is reported."""
+"""Marks that ask a gate to look away: they silence nothing here, and new ones are reported.
+
+A mark for a security scanner, a secret scan or a test is a warning at its line. Marks for linters
+and type checkers are one note a file with their number.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.languages.base import LINTER, SCANNER, SKIP, Marker
+from runner.languages.base import LINTER, SCANNER, SKIP, TYPES, Marker
 from runner.languages.registry import all_languages
 from runner.lazy_pattern import regex
-from runner.model import Action, Finding, Severity
+from runner.model import Finding, Severity
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,28 +69,33 @@ def _shapes() -> tuple[_Shape, ...]:
 # The expression of PEP 263. In a codec such as `utf-7` what a reader takes for a comment is
 # code.
 _CODEC = regex(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
-_TEST_PATH = regex(r"(^|/)(tests?|__tests__|spec)/|(^|/)test_|_test\.|\.(test|spec)\.")
-_TEST = regex(
-    r"^[ \t]{0,40}(?:async[ \t]+)?def[ \t]+(test\w*)|^func[ \t]+(Test\w+)"
-    r"|^[ \t]{0,40}(?:it|test)\([ \t]{0,9}['\"`]([^'\"`\n]{1,200})",
-    re.MULTILINE,
-)
+_COUNTED = frozenset((LINTER, TYPES))
 
 
 def marker_findings(change: Change, before: bytes | None) -> tuple[Finding, ...]:
-    """A warning for each mark a change adds and for the tests it takes away."""
-    found = [*_find_removed_tests(change, before), *_new_marks(change, before)]
+    """Return a warning for each mark that a change adds, and a note that counts the others."""
+    new = tuple(_new_marks(change, before))
+    found = [
+        _report(change.path, number, f"this line adds a mark that {mark}", column)
+        for number, column, mark in new
+        if mark not in _COUNTED
+    ]
     more = len(found) - MOST_FINDINGS
-    if more <= 0:
-        return tuple(found)
-    last = _warning(change.path, 0, f"{more} more of these marks in this file")
-    return (*found[:MOST_FINDINGS], last)
+    if more > 0:
+        text = f"{more} more of these marks in this file"
+        found[MOST_FINDINGS:] = [_report(change.path, 0, text)]
+    counted = [number for number, _, mark in new if mark in _COUNTED]
+    if counted:
+        text = f"{plural(len(counted), 'new mark')} for linters or type checkers"
+        found.append(_report(change.path, counted[0], text, severity=Severity.NOTE))
+    return tuple(found)
 
 
 # --- details --------------------------------------------------------------------------
 
 
-def _new_marks(change: Change, before: bytes | None) -> Iterator[Finding]:
+def _new_marks(change: Change, before: bytes | None) -> Iterator[tuple[int, int, str]]:
+    """Line, column and meaning of each mark that was not there before."""
     if change.content is None or len(change.content) > _SOURCE_LIMIT:
         return
     marks = _marks(change.content)
@@ -95,7 +105,7 @@ def _new_marks(change: Change, before: bytes | None) -> Iterator[Finding]:
         if old[mark, line] > 0:
             old[mark, line] -= 1
         else:
-            yield _warning(change.path, number, f"this line adds a mark that {mark}", column)
+            yield number, column, mark
 
 
 def _marks(content: bytes) -> list[tuple[int, int, str, str]]:
@@ -130,24 +140,9 @@ def _foreign_codec(text: str) -> Iterator[int]:
         start += len(line) + 1
 
 
-def _find_removed_tests(change: Change, before: bytes | None) -> Iterator[Finding]:
-    if before is None or not _TEST_PATH.search(change.path):
-        return
-    if change.action is Action.DELETE or change.content is None:
-        yield _warning(change.path, 0, "this test file is deleted")
-        return
-    gone = Counter(_tests(before)) - Counter(_tests(change.content))
-    for name in sorted(gone):
-        yield _warning(change.path, 0, f"the test {name!a} is gone from this file")
-
-
-def _tests(content: bytes) -> list[str]:
-    text = content.decode("utf-8", "replace")
-    found = islice(_TEST.finditer(text), _MOST_MARKS)
-    return [next(filter(None, match.groups()), "") for match in found]
-
-
-def _warning(path: str, line: int, message: str, column: int = 0) -> Finding:
+def _report(
+    path: str, line: int, message: str, column: int = 0, severity: Severity = Severity.WARNING
+) -> Finding:
     name = PurePosixPath(path).name
     return Finding(
         CHECK,
@@ -155,6 +150,6 @@ def _warning(path: str, line: int, message: str, column: int = 0) -> Finding:
         path=path,
         line=line,
         column=column,
-        severity=Severity.WARNING,
+        severity=severity,
         hint=f"the runner's own checks do not heed it; say why {name} needs it, or leave it out",
     )

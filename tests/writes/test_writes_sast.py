@@ -257,7 +257,7 @@ def test_a_rule_that_another_package_registers_is_not_run(tmp_path):
         },
     )
     said = subprocess.run(
-        [sys.executable, "-c", "from runner.writes import bandit_scan; bandit_scan.warm_up()"],
+        [sys.executable, "-c", "from runner.writes import bandit_scan; bandit_scan._bandit()"],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

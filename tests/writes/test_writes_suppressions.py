@@ -14,17 +14,6 @@ MARKS = {
     "run()  // NOSONAR": "silences a security scanner",
     "key = read()  # pragma: allowlist secret": "silences a secret scan",
     "key = read()  # pragma: whitelist secret": "silences a secret scan",
-    "import os  # noqa": "silences a linter",
-    "import os  # NOQA: F401": "silences a linter",
-    "# ruff: noqa": "silences a linter",
-    "# pylint: disable=all": "silences a linter",
-    "/* eslint-disable */": "silences a linter",
-    "x := 1 //nolint": "silences a linter",
-    "#![allow(warnings)]": "silences a linter",
-    "# shellcheck disable=SC2086": "silences a linter",
-    "x: int = 'a'  # type: ignore": "silences a type checker",
-    "# mypy: ignore-errors": "silences a type checker",
-    "// @ts-ignore": "silences a type checker",
     "def f():  # pragma: no cover": "hides code from coverage",
     "/* istanbul ignore next */": "hides code from coverage",
     "@pytest.mark.skip": "skips a test",
@@ -37,6 +26,28 @@ MARKS = {
     "    t.Skip()": "skips a test",
     "#[ignore]": "skips a test",
 }
+
+
+COUNTED = (
+    "import os  # noqa",
+    "import os  # NOQA: F401",
+    "# ruff: noqa",
+    "# pylint: disable=all",
+    "/* eslint-disable */",
+    "x := 1 //nolint",
+    "#![allow(warnings)]",
+    "# shellcheck disable=SC2086",
+    "x: int = 'a'  # type: ignore",
+    "# mypy: ignore-errors",
+    "// @ts-ignore",
+)
+
+
+@pytest.mark.parametrize("line", COUNTED)
+def test_a_new_mark_for_a_linter_or_a_type_checker_is_a_note(line):
+    (found,) = marker_findings(a_change("a.py", f"one = 1\n\n\n{line}\n".encode()), None)
+    assert found.message == "1 new mark for linters or type checkers"
+    assert (found.path, found.line, found.severity) == ("a.py", 4, Severity.NOTE)
 
 
 @pytest.mark.parametrize("line", MARKS)
@@ -63,8 +74,8 @@ def test_a_word_that_only_looks_like_a_mark_is_none(line):
 
 
 def test_the_first_of_the_marks_of_a_line_is_pointed_at():
-    (found,) = marker_findings(a_change("a.py", b"import os  # noqa, # noqa: F401\n"), None)
-    assert (found.line, found.column) == (1, 12)
+    (found,) = marker_findings(a_change("a.py", b"x = eval(y)  # nosec, # nosec\n"), None)
+    assert (found.line, found.column) == (1, 14)
 
 
 def test_a_mark_that_was_there_may_move_but_not_multiply():
@@ -83,21 +94,16 @@ def test_a_source_that_reads_otherwise_than_it_looks_is_reported():
     assert marker_findings(a_change("a.py", b"# -*- coding: utf-8 -*-\n"), None) == ()
 
 
-def test_deleted_tests_are_reported():
-    old = b"def test_one():\n    pass\n\nasync def test_two():\n    pass\n"
-    (gone,) = marker_findings(a_change("tests/test_a.py", None, before=old), old)
-    assert gone.message == "this test file is deleted"
-    change = a_change("tests/test_a.py", b"def test_two():\n    pass\n", before=old)
-    (less,) = marker_findings(change, old)
-    assert less.message == "the test 'test_one' is gone from this file"
-    assert marker_findings(a_change("src/a.py", None, before=old), old) == ()
-    script = b"test('adds', () => {})\n"
-    (found,) = marker_findings(a_change("a.test.js", b"", before=script), script)
-    assert found.message == "the test 'adds' is gone from this file"
+def test_marks_for_linters_and_type_checkers_are_one_note_with_their_number():
+    content = b"import os  # noqa\nx: int = 'a'  # type: ignore\neval(y)  # nosec\n"
+    warning, note = marker_findings(a_change("a.py", content), None)
+    assert (warning.line, warning.severity) == (3, Severity.WARNING)
+    assert (note.line, note.severity) == (1, Severity.NOTE)
+    assert note.message == "2 new marks for linters or type checkers"
 
 
 def test_a_flood_of_marks_is_counted_and_not_listed():
-    found = marker_findings(a_change("a.py", b"x = 1  # noqa\n" * 1000), None)
+    found = marker_findings(a_change("a.py", b"x = 1  # nosec\n" * 1000), None)
     assert len(found) == MOST_FINDINGS + 1
     assert found[-1].message == "980 more of these marks in this file"
 
