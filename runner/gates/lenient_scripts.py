@@ -1,8 +1,7 @@
-"""Scripts and rules behind a test contract that pass over what fails in them.
+"""Scripts and rules behind a contract or gate that lose the exit of what fails in them.
 
-A contract's own line is refused for that before anything runs (`plan/shell/exit_status`). What it
-calls is read when it passed and no tool told how each test ended: where tests were counted, a
-failure counts whatever the script made of it.
+A contract's own line is refused for that before anything runs (`plan/shell/exit_status`). Scripts
+of package.json, rules of make and script files are judged with the line: they run in its place.
 """
 
 from __future__ import annotations
@@ -10,21 +9,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.gates.script_targets import behind
+from runner.gates.script_targets import behind, behind_one
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
-from runner.plan.shell.exit_status import bypass_of, swallow_of
-from runner.plan.shell.shell_commands import tests_in
+from runner.plan.shell.exit_status import bypass_of, deciding_command, swallow_of
+from runner.plan.shell.judge import Called, loses_exit
+from runner.plan.shell.shell_commands import commands_of
+from runner.plan.shell.syntax import ShellSyntaxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.gates.base import Check, GateContext
+
+    Read = Callable[[str], bytes | None]
+    Part = tuple[tuple[str, str], str]
 
 _PACKAGE = regex(r"(?:\A|/)package\.json\Z")
 _CONTINUED = regex(r"\\\n[ \t]*")
 _MARKS = regex(r"[ \t]*(?P<marks>[@+-]*)[ \t]*")
+_VARIABLE = regex(r"\$[({]([\w.-]+)[)}]")
 _SHOWN = 80
+_DEEPEST = 3
+_MOST = 40
 
 
 def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
@@ -41,9 +48,17 @@ def findings(check: Check, bench: GateContext) -> tuple[Finding, ...]:
             severity=severity,
             hint=f"take `{by[:_SHOWN]}` out of it, or have the test contract call the tests itself",
         )
-        for place, text in behind(check.command, bench.after)
-        for by in _lost_in(place, text)
+        for place, by in _lost_in(check.command, bench.after)
     )
+
+
+def can_fail(command: str, read: Read) -> bool | None:
+    """Return whether a line can fail, with the scripts it leads to; None where it is not known."""
+    try:
+        lost = loses_exit(command, _called(command, read))
+    except ShellSyntaxError:
+        return None
+    return None if lost is None else not lost
 
 
 def _name(place: tuple[str, str]) -> str:
@@ -51,19 +66,75 @@ def _name(place: tuple[str, str]) -> str:
     return f"`{name}` of {path}" if name else path
 
 
-def _lost_in(place: tuple[str, str], text: str) -> Iterator[str]:
-    """What passes over the failure of a test program, line by line."""
-    path, name = place
-    # Each line of a rule is a shell of its own (GNU make, Recipe Execution).
-    is_rule = bool(name) and not _PACKAGE.search(path)
-    for line in _CONTINUED.sub(" ", text).split("\n") if is_rule else [text]:
-        mark = _MARKS.match(line) if is_rule else None
-        plain = line[mark.end() :].replace("$$", "$") if mark else line
-        if not tests_in(plain):
+def _lost_in(command: str, read: Read) -> Iterator[tuple[tuple[str, str], str]]:
+    """Which script loses an exit or skips checks, and by what."""
+    parts = [*behind(command, read)]
+    skips = [(place, word) for place, text in parts if (word := bypass_of(_as_script(place, text)))]
+    yield from skips
+    if skips or not parts or can_fail(command, read) is not False:
+        return
+    for place, text in parts:
+        for line, ignored in _lines(place, text):
+            lost = swallow_of(line)
+            if ignored or lost:
+                yield place, re.sub(r"\s+", " ", lost.by) if lost else f"-{line}"
+
+
+# --- what runs in the place of a command --------------------------------------------------
+
+
+def _called(command: str, read: Read) -> Called:
+    """The scripts that a line leads to, by the words that start them."""
+    scripts: dict[str, str] = {}
+    files: dict[str, str] = {}
+    _collect(command, read, scripts, files, _DEEPEST)
+    return Called(tuple(scripts.items()), tuple(files.items()))
+
+
+def _collect(
+    line: str, read: Read, scripts: dict[str, str], files: dict[str, str], depth: int
+) -> None:
+    for one in commands_of(line):
+        start = " ".join(one.values)
+        parts = behind_one(one.text, read)
+        if not depth or not parts or start in scripts or len(scripts) + len(files) > _MOST:
             continue
-        if mark and "-" in mark["marks"]:
-            yield line.strip()
-        elif found := bypass_of(plain):
-            yield found
-        elif lost := swallow_of(plain):
-            yield re.sub(r"\s+", " ", lost.by)
+        files |= {place[0]: text for place, text in parts if not place[1]}
+        named = [part for part in parts if part[0][1]]
+        if named:
+            scripts[start] = _join(named)
+        for place, text in parts:
+            _collect(_as_script(place, text), read, scripts, files, depth - 1)
+
+
+def _join(parts: Sequence[Part]) -> str:
+    """One script after the other, while none fails; rules after what they need."""
+    rules = not _PACKAGE.search(parts[0][0][0])
+    texts = [_as_script(place, text) for place, text in (reversed(parts) if rules else parts)]
+    return " && ".join(f"(\n{text}\n)" for text in texts if text.strip()) or ":"
+
+
+def _as_script(place: tuple[str, str], text: str) -> str:
+    """A rule as the shell gets it: each line a shell of its own, `-` loses its exit."""
+    lines = [*_lines(place, text)]
+    if not _is_rule(place):
+        return text
+    return "\n".join(f"({line}\n) || {':' if ignored else 'exit 1'}" for line, ignored in lines)
+
+
+def _lines(place: tuple[str, str], text: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a rule, and whether make ignores their failure; any other text as one line."""
+    if not _is_rule(place):
+        yield text, False
+        return
+    for line in _CONTINUED.sub(" ", text).split("\n"):
+        mark = _MARKS.match(line)
+        plain = line[mark.end() :] if mark else line
+        # make puts its own variables in; `$$` is the dollar that the shell gets.
+        plain = _VARIABLE.sub(r"\1", plain.replace("$$", "\0")).replace("\0", "$")
+        if plain.strip():
+            yield plain, bool(mark and "-" in mark["marks"] and deciding_command(plain))
+
+
+def _is_rule(place: tuple[str, str]) -> bool:
+    return bool(place[1]) and not _PACKAGE.search(place[0])

@@ -250,7 +250,8 @@ def find_started_scripts(command: str) -> Iterator[tuple[str, str]]:
                 folder = next(words, "")
             elif not word.startswith("-") and word not in _RUN:
                 name = word.strip("'\"")
-                yield folder.removeprefix("./").rstrip("/"), "test" if name == "t" else name
+                short = name == "t" and not _RUN & set(match["words"].split())
+                yield folder.removeprefix("./").rstrip("/"), "test" if short else name
                 if not match["all"]:  # which runs every one that it is told
                     break
 

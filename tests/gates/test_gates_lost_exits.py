@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from runner.gates.base import Check
-from runner.gates.lenient_scripts import findings
+from runner.gates.lenient_scripts import can_fail, findings
 from runner.model import Level, Severity, TestContract
 from runner.plan.shell.exit_status import no_proof_in
 from runner.process.limits import Limits
@@ -42,7 +42,7 @@ def ask(command, files):
     return findings(Check("TC-001", "test", command, Limits(1, 1, 1)), tree)
 
 
-@pytest.mark.parametrize(("line", "by", "right"), LINES)
+@pytest.mark.parametrize(("line", "by", "right"), LINES + OTHER_PROGRAMS)
 @pytest.mark.parametrize(
     ("command", "path"), [("npm run x", "package.json"), ("make x", "Makefile")]
 )
@@ -57,7 +57,29 @@ def test_a_script_that_loses_its_exit_is_a_question(line, by, right, command, pa
     assert ask(command, files(right)) == ()
 
 
-@pytest.mark.parametrize("recipe", ["-pytest -q", "@-pytest -q"])
+@pytest.mark.parametrize("recipe", ["-pytest -q", "@-pytest -q", "-python3 check.py"])
 def test_a_recipe_whose_failure_make_ignores_is_a_question(recipe):
     (found,) = ask("make x", {"Makefile": f"x:\n\t{recipe}\n".encode()})
     assert (found.severity, found.path) == (Severity.QUESTION, "Makefile")
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "able"),
+    [
+        ("true", {}, False),
+        ("python3 check.py", {}, True),
+        ("python3 check.py", {"check.py": b"exit 0"}, True),
+        ("npm run t", {"package.json": b'{"scripts": {"t": "node bad.js; exit 0"}}'}, False),
+        ("npm run t", {"package.json": b'{"scripts": {"t": "node bad.js"}}'}, True),
+        ("npm run a", {"package.json": b'{"scripts": {"a": "npm run b", "b": ":"}}'}, False),
+        ("npm t", {"package.json": b'{"scripts": {"test": "rimraf dist || true; tsc"}}'}, True),
+        ("make test", {"Makefile": b"test:\n\t-python3 check.py\n"}, False),
+        ("make test", {"Makefile": b"test: build\n\t@echo ok\nbuild:\n\ttsc\n"}, True),
+        ("make test", {"Makefile": b"test:\n\t$(PY) -m pytest\n"}, True),
+        ("sh ci/check.sh", {"ci/check.sh": b"node bad.js\nexit 0\n"}, False),
+        ("sh ci/check.sh", {"ci/check.sh": b"set -e\nnode bad.js\necho done\n"}, True),
+        ("sh check.sh", {"check.sh": b"make t", "Makefile": b"t:\n\tjest || true\n"}, False),
+    ],
+)  # fmt: skip
+def test_a_line_is_judged_with_the_scripts_it_leads_to(command, files, able):
+    assert can_fail(command, files.get) is able

@@ -100,7 +100,7 @@ def swallow_of(line: str, *, bash: bool = False) -> Swallow | None:
     if not _MAY_LOSE.search(line):
         return None
     bash = bash or bool(_FOR_BASH.match(line))
-    command = _deciding(line)  # none for what is no shell line: the shell will say so
+    command = deciding_command(line)  # none for what is no shell line: the shell will say so
     if command is None or not loses_exit(line, bash=bash):
         return None
     every = read_commands(line)
@@ -140,7 +140,7 @@ def _telling_word(command: Simple) -> str:
     return next((word for word in words if word in _ONLY_TELLS), "") or idle_option(command)
 
 
-def _deciding(line: str) -> Simple | None:
+def deciding_command(line: str) -> Simple | None:
     """The last test program, else the last program that does more than prepare."""
     every = [one for one in commands_of(line) if one.words]
     working = [one for one in every if program_of(one).name not in _PREPARES]

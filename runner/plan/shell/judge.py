@@ -101,7 +101,13 @@ def loses_exit(line: str, called: Called = NOTHING, *, bash: bool = False) -> bo
     """
     line = _EXPECTS_FAILURE.sub("", line, count=1) if expects_failures(line) else line
     texts = [line, *(text for _, text in (*called.commands, *called.files))]
-    every = [one for text in texts for one in commands_of(text)]
+    known = tuple(start for start, _ in called.commands)
+    every = [
+        one
+        for text in texts
+        for one in commands_of(text)
+        if not " ".join(one.values).startswith(known or "\0")
+    ]
     quoted = any("&>" in word.text for one in read_commands(line) for word in one.words)
     if not bash and not quoted:
         line = _AND_OUTPUT.sub("& >", line)  # sh knows no `&>`: `&` ends the command before it
