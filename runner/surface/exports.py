@@ -6,7 +6,7 @@ from dataclasses import field as value_of
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.surface.nodes import children, field, line_of, read_root, text_of
+from runner.surface.nodes import children, field, line_of, text_of
 from runner.surface.symbols import Parameter, Symbol
 
 if TYPE_CHECKING:
@@ -14,14 +14,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-_FUNCTIONS = (
-    *("function_declaration", "generator_function_declaration", "function_signature"),
-    *("function_expression", "generator_function", "arrow_function"),
-)
-_CLASSES = ("class_declaration", "abstract_class_declaration", "class")
-_VARIABLES = ("lexical_declaration", "variable_declaration")
 _LITERALS = ("string", "number", "true", "false", "null", "template_string", "regex")
 _METHODS = ("method_definition", "method_signature", "abstract_method_signature")
+_FIELDS = ("property_signature", "public_field_definition", "field_definition")
+_OF_OBJECT = ("shorthand_property_identifier", "pair", "method_definition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,120 +35,67 @@ class Module:
     """Literals by the names that a default may use."""
 
 
-def read_module(path: str, text: str) -> Module:
-    """Read one file. Raises UnreadableError."""
+def read_module(root: Node) -> Module:
+    """Read the tree of one file."""
     module = Module()
-    root = read_root(path, text)
     for node in children(root):  # a default may use a constant that stands below
-        for one in _declarators(node):
+        inner = field(node, "declaration") or node
+        for one in children(inner, "variable_declarator"):
             value = field(one, "value")
             if value is not None and value.type in _LITERALS:
                 module.constants[text_of(field(one, "name"))] = text_of(value)
     for node in children(root):
-        _read_statement(node, module)
-    return module
-
-
-def _declarators(node: Node) -> Iterator[Node]:
-    inner = field(node, "declaration") if node.type == "export_statement" else node
-    if inner is not None and inner.type in _VARIABLES:
-        yield from children(inner, "variable_declarator")
-
-
-def _read_statement(node: Node, module: Module) -> None:
-    match node.type:
-        case "export_statement":
+        if node.type == "export_statement":
             _read_export(node, module)
-        case "import_statement":
+        elif node.type == "import_statement":
             _read_import(node, module)
-        case "expression_statement":
+        elif node.type == "expression_statement":
             for one in children(node, "assignment_expression"):
                 _read_assignment(one, module)
-        case _:
+        else:
             _declare(node, module)
+    return module
 
 
 # --- declarations -------------------------------------------------------------------------
 
 
-def _declare(node: Node | None, module: Module) -> list[str]:
+def _declare(node: Node, module: Module) -> list[str]:
     """Note what a statement declares, and return the names."""
-    if node is None:
-        return []
+    parts = [*children(node, "variable_declarator")]
     if node.type == "ambient_declaration":
-        return [name for one in children(node) for name in _declare(one, module)]
-    if node.type in _VARIABLES:
-        return [
-            name for one in children(node, "variable_declarator") for name in _variable(one, module)
-        ]
-    name = text_of(field(node, "name"))
-    if not name:
+        parts = [*children(node)]
+    if parts:
+        return [name for one in parts for name in _declare(one, module)]
+    name, value = text_of(field(node, "name")), field(node, "value")
+    if not name.isidentifier() and "$" not in name:
         return []
-    found = dict(_symbols(name, node, module))
-    for own, symbol in found.items():
+    is_variable = node.type == "variable_declarator" and value is not None
+    what = value if is_variable and value is not None else node
+    kind = _type_text(field(node, "type"))
+    for own, symbol in _symbols(name, what, module, kind):
         module.declared.setdefault(own, symbol)  # of overloads the first one counts
-    return [name] if found else []
-
-
-def _variable(node: Node, module: Module) -> list[str]:
-    """Note one `name = value`; one that takes an object apart declares all of its names."""
-    target, value = field(node, "name"), field(node, "value")
-    if target is None:
-        return []
-    if target.type != "identifier":
-        names = [text_of(one) for one in _leaves(target)]
-        module.declared.update({name: Symbol(line_of(node)) for name in names})
-        return names
-    name, kind = text_of(target), _type_text(field(node, "type"))
-    if (
-        value is not None
-        and value.type == "call_expression"
-        and text_of(value).startswith("require(")
-    ):
-        module.imports[name] = (_string(field(value, "arguments")), "*")
-    module.declared.update(_symbols(name, value, module, kind) if value is not None else {})
-    module.declared.setdefault(name, Symbol(line_of(node), result=kind))
     return [name]
-
-
-def _leaves(pattern: Node) -> Iterator[Node]:
-    kinds = ("shorthand_property_identifier_pattern", "identifier")
-    for one in children(pattern):
-        yield from (one,) if one.type in kinds else _leaves(one)
 
 
 def _symbols(name: str, node: Node, module: Module, kind: str = "") -> Iterator[tuple[str, Symbol]]:
     """Yield what a declaration, or a value, is, with its public members."""
-    line = line_of(node)
-    if node.type in _FUNCTIONS:
+    if "function" in node.type:  # a declaration, an expression, an arrow, a signature
         yield name, _function(node, module)
-    elif node.type in _CLASSES or node.type == "interface_declaration":
-        yield name, Symbol(line)
-        yield from _members(name, field(node, "body"), module)
-    elif node.type == "type_alias_declaration":
-        yield name, Symbol(line)
-        value = field(node, "value")
-        if value is not None and value.type == "object_type":
-            yield from _members(name, value, module)
-    elif node.type == "enum_declaration":
-        yield name, Symbol(line)
-        for one in children(field(node, "body")):
+        return
+    is_constant = node.type in _LITERALS and name.isupper()
+    yield name, Symbol(line_of(node), result=kind, value=text_of(node) if is_constant else "")
+    is_alias = node.type == "type_alias_declaration"
+    body = field(node, "value" if is_alias else "body")
+    if node.type == "enum_declaration":
+        for one in children(body):
             own, said = field(one, "name") or one, text_of(field(one, "value"))
             yield f"{name}.{text_of(own)}", Symbol(line_of(one), value=said)
-    elif node.type in ("internal_module", "module"):
-        yield name, Symbol(line)
-    else:
-        said = text_of(node) if node.type in _LITERALS and name.isupper() else ""
-        yield name, Symbol(line, result=kind, value=said)
-
-
-def _members(name: str, body: Node | None, module: Module) -> Iterator[tuple[str, Symbol]]:
-    kinds = (*_METHODS, "property_signature", "public_field_definition", "field_definition")
-    for one in children(body, *kinds):
-        own = field(one, "name") or field(one, "property")
-        hidden = next((text_of(mark) for mark in children(one, "accessibility_modifier")), "")
-        said = text_of(own)
-        if own is None or hidden in ("private", "protected") or said[:1] in ("#", "_", "["):
+        return
+    for one in children(body, *_METHODS, *_FIELDS):
+        said = text_of(field(one, "name") or field(one, "property"))
+        hidden = {text_of(mark) for mark in children(one, "accessibility_modifier")}
+        if hidden & {"private", "protected"} or said[:1] in ("#", "_", "[", ""):
             continue
         if one.type in _METHODS:
             yield f"{name}.{said}", _function(one, module)
@@ -161,16 +104,12 @@ def _members(name: str, body: Node | None, module: Module) -> Iterator[tuple[str
 
 
 def _function(node: Node, module: Module) -> Symbol:
-    listed = field(node, "parameters") or field(node, "parameter")
-    found = [*children(listed)] if listed is not None and listed.type == "formal_parameters" else []
-    places = [
-        one for place, node_ in enumerate(found) for one in _parameter(place, node_, module)
-    ] or (
-        [Parameter(text_of(listed))] if listed is not None and listed.type == "identifier" else []
-    )
+    lone = field(node, "parameter")  # of an arrow function without parentheses
+    found = enumerate(children(field(node, "parameters")))
+    places = [one for place, each in found for one in _parameter(place, each, module)]
     return Symbol(
         line_of(node),
-        tuple(places),
+        (Parameter(text_of(lone)),) if lone is not None else tuple(places),
         _type_text(field(node, "return_type")),
         is_async=any(one.type == "async" for one in node.children),
     )
@@ -178,38 +117,27 @@ def _function(node: Node, module: Module) -> Symbol:
 
 def _parameter(place: int, node: Node, module: Module) -> Iterator[Parameter]:
     """Yield a parameter, and the keys of one that takes an object apart."""
-    if "comment" in node.type:
+    pattern = field(node, "pattern") or field(node, "left") or node
+    value = field(node, "value") or field(node, "right")
+    if "comment" in node.type or text_of(pattern) == "this":
         return
-    pattern, value = node, None
-    if node.type in ("required_parameter", "optional_parameter"):
-        pattern, value = field(node, "pattern") or node, field(node, "value")
-    elif node.type == "assignment_pattern":
-        pattern, value = field(node, "left") or node, field(node, "right")
-    if text_of(pattern) == "this":
-        return
-    kind, default = _type_text(field(node, "type")), _default(value, module)
-    optional = (
-        value is not None or node.type == "optional_parameter" or pattern.type == "rest_pattern"
-    )
-    if pattern.type != "object_pattern":
-        yield Parameter(text_of(pattern).lstrip("."), kind, default, is_optional=optional)
-        return
-    yield Parameter(f"argument {place + 1}", kind, None, is_optional=optional)
-    for one in children(pattern):
-        inner = field(one, "value") if one.type == "pair_pattern" else one
-        given = field(inner, "right") if inner is not None and "assignment" in inner.type else None
+    takes_rest = pattern.type == "rest_pattern"
+    optional = value is not None or node.type == "optional_parameter" or takes_rest
+    is_object = pattern.type == "object_pattern"
+    name = f"argument {place + 1}" if is_object else text_of(pattern).lstrip(".")
+    default = None if is_object else _default(value, module)
+    yield Parameter(name, _type_text(field(node, "type")), default, is_optional=optional)
+    for one in children(pattern) if is_object else ():
+        inner = field(one, "value") or one
         key = field(one, "key") or field(one, "left") or one
         if one.type != "rest_pattern":
-            yield Parameter(
-                text_of(key), "", _default(given, module), is_optional=True, is_key=True
-            )
+            default = _default(field(inner, "right"), module)
+            yield Parameter(text_of(key), "", default, is_optional=True, is_key=True)
 
 
 def _default(value: Node | None, module: Module) -> str | None:
-    if value is None:
-        return None
     text = text_of(value)
-    return module.constants.get(text, text)
+    return module.constants.get(text, text) if value is not None else None
 
 
 def _type_text(node: Node | None) -> str:
@@ -220,41 +148,42 @@ def _type_text(node: Node | None) -> str:
 
 
 def _read_export(node: Node, module: Module) -> None:
-    source, is_default = _string(node), any(one.type == "default" for one in node.children)
+    source = _string(field(node, "source"))
     declaration, value = field(node, "declaration"), field(node, "value")
-    if is_default:
+    if any(one.type == "default" for one in node.children):
         _export_value("default", declaration or value, module)
     elif declaration is not None:
         module.exports.update({name: name for name in _declare(declaration, module)})
     for clause in children(node, "export_clause"):
         for one in children(clause, "export_specifier"):
             own = text_of(field(one, "name"))
-            name = text_of(field(one, "alias")) or own
-            module.exports[name] = own
-            if source:
-                module.exports[name] = f"{own} from {source}"
-                module.imports[f"{own} from {source}"] = (source, own)
+            _export(text_of(field(one, "alias")) or own, own, source, module)
     spaces = [
         text_of(one) for space in children(node, "namespace_export") for one in children(space)
     ]
     for name in spaces:
-        module.exports[name] = f"* from {source}"
-        module.imports[f"* from {source}"] = (source, "*")
+        _export(name, "*", source, module)
     if source and not spaces and any(one.type == "*" for one in node.children):
         module.stars.append(source)
 
 
+def _export(name: str, own: str, source: str, module: Module) -> None:
+    """Note an export of a name in the file, or of one in another file."""
+    module.exports[name] = f"{own} from {source}" if source else own
+    if source:
+        module.imports[f"{own} from {source}"] = (source, own)
+
+
 def _read_import(node: Node, module: Module) -> None:
-    source = _string(node)
-    for clause in children(node, "import_clause"):
-        for one in children(clause):
-            if one.type == "identifier":
-                module.imports[text_of(one)] = (source, "default")
-            elif one.type == "namespace_import":
-                module.imports.update({text_of(name): (source, "*") for name in children(one)})
-            for inner in children(one, "import_specifier"):
-                own = text_of(field(inner, "name"))
-                module.imports[text_of(field(inner, "alias")) or own] = (source, own)
+    source = _string(field(node, "source"))
+    for one in (one for clause in children(node, "import_clause") for one in children(clause)):
+        if one.type == "identifier":
+            module.imports[text_of(one)] = (source, "default")
+        elif one.type == "namespace_import":
+            module.imports.update({text_of(name): (source, "*") for name in children(one)})
+        for inner in children(one, "import_specifier"):
+            own = text_of(field(inner, "name"))
+            module.imports[text_of(field(inner, "alias")) or own] = (source, own)
 
 
 def _read_assignment(node: Node, module: Module) -> None:
@@ -262,47 +191,32 @@ def _read_assignment(node: Node, module: Module) -> None:
     target, value = text_of(field(node, "left")), field(node, "right")
     while value is not None and value.type == "assignment_expression":
         value = field(value, "right")
-    if target in ("module.exports", "exports"):
-        if value is not None and value.type == "object":
-            _export_object(value, module)
-        else:
-            _export_value("default", value, module)
-    elif target.startswith(("module.exports.", "exports.")):
-        name = target.rpartition("exports.")[2]
-        if "." not in name:
-            _export_value(name, value, module)
-
-
-def _export_object(node: Node, module: Module) -> None:
-    for one in children(node):
-        if one.type == "shorthand_property_identifier":
-            module.exports[text_of(one)] = text_of(one)
-        elif one.type == "pair":
-            _export_value(text_of(field(one, "key")).strip("'\""), field(one, "value"), module)
-        elif one.type == "method_definition":
-            name = text_of(field(one, "name"))
-            module.exports[name] = name
-            module.declared[name] = _function(one, module)
+    head, found, name = target.rpartition("exports")
+    if not found or head not in ("", "module."):
+        return
+    if name:
+        _export_value(name.lstrip("."), value, module)
+    elif value is None or value.type != "object":
+        _export_value("default", value, module)
+    else:
+        for one in children(value, *_OF_OBJECT):
+            key = text_of(field(one, "key") or field(one, "name") or one).strip("'\"")
+            _export_value(key, field(one, "value") or one, module)
 
 
 def _export_value(name: str, value: Node | None, module: Module) -> None:
-    """Note an export of a name, or of a value without one."""
-    if value is None:
-        return
-    if value.type == "identifier":
+    """Note an export of a name, or of a value, which may have a name of its own."""
+    if value is None or "identifier" in value.type:
         module.exports[name] = text_of(value)
         return
-    own = text_of(field(value, "name"))
-    if own and value.type.endswith(("declaration", "signature")):
-        _declare(value, module)
-        module.exports[name] = own
-        return
-    module.exports[name] = f"value of {name}"
-    for found, symbol in _symbols(f"value of {name}", value, module):
-        module.declared[found] = symbol
+    own = text_of(field(value, "name")) or f"value of {name}"
+    module.exports[name] = own
+    found = _symbols(own, value, module)
+    if value.type == "method_definition":
+        found = iter([(own, _function(value, module))])
+    for key, symbol in found:
+        module.declared.setdefault(key, symbol)
 
 
 def _string(node: Node | None) -> str:
-    """Return the text of the string that a statement names a file by."""
-    source = field(node, "source") or next(children(node, "string"), None)
-    return text_of(source).strip("'\"`")
+    return text_of(node).strip("'\"`")

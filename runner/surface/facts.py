@@ -22,6 +22,8 @@ _MOST_SEARCHED = 4_000
 """Files of the tree that are searched for the users of a name."""
 _SHOWN = 5
 NOT_MEASURED = "not measured"
+SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+"""Endings of JavaScript and TypeScript; in this order a file is looked for."""
 
 
 @dataclass(frozen=True, slots=True)

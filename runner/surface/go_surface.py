@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.surface.facts import Fact, Trees, read_text
@@ -50,7 +51,21 @@ def _surface(paths: Iterable[str], read: Callable[[str], bytes | None]) -> Mappi
         if text:
             for name, symbol in read_go(path, text):
                 found.setdefault(name, symbol)
-    return found
+    aliases = {name: one.value for name, one in found.items() if one.local == "alias"}
+    return {name: _resolve(one, aliases) for name, one in found.items()} if aliases else found
+
+
+def _resolve(symbol: Symbol, aliases: Mapping[str, str]) -> Symbol:
+    """Return a symbol whose types are written without the aliases of its package."""
+    words = re.compile(rf"(?<![\w.])(?:{'|'.join(aliases)})\b")
+
+    def spell(text: str) -> str:
+        return words.sub(lambda match: aliases[match[0]], text)
+
+    places = symbol.parameters
+    if places is not None:
+        places = tuple(replace(one, type=spell(one.type)) for one in places)
+    return replace(symbol, parameters=places, result=spell(symbol.result), local="")
 
 
 def read_go(path: str, text: str) -> Iterator[tuple[str, Symbol]]:
@@ -108,7 +123,14 @@ def _type(node: Node) -> Iterator[tuple[str, Symbol]]:
     if not name[:1].isupper() or kind is None:
         return
     is_plain = kind.type not in ("struct_type", "interface_type")
-    yield name, Symbol(line_of(node), result=_type_text(kind) * is_plain, is_typed=True)
+    text, is_alias = _type_text(kind), node.type == "type_alias"
+    local = "alias" if is_alias else ""
+    yield (
+        name,
+        Symbol(
+            *(line_of(node), None, text * is_plain, text * is_alias), is_typed=True, local=local
+        ),
+    )
     for one in children(kind, "method_elem"):
         yield from _exported(text_of(field(one, "name")), _function(one), f"{name}.")
     for one in children(next(children(kind, "field_declaration_list"), None), "field_declaration"):

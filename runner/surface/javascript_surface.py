@@ -7,19 +7,24 @@ package it counts where a file uses it that the change leaves alone.
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.lazy_pattern import regex
 from runner.surface.exports import Module, read_module
-from runner.surface.facts import Fact, Trees, read_text
-from runner.surface.symbols import Symbol, compare_surfaces
+from runner.surface.facts import SCRIPTS, Fact, Trees, read_text
+from runner.surface.nodes import read_root
+from runner.surface.symbols import REMOVED, Symbol, compare_surfaces
 from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
+    Parsed = dict[str, tuple[Module, bool]]
+
 _SOURCES = ("src/", "source/", "lib/", "")
 _ENTRY_KEYS = ("main", "module", "types", "typings", "exports", "source", "browser")
+_NO_SURFACE = regex(r"\.min\.js\Z|\.config\.\w+\Z")
 _MOST_FILES = 200
 """Files that are followed from the entries of a package."""
 
@@ -28,44 +33,32 @@ def find_script_changes(paths: Iterable[str], trees: Trees) -> Iterator[tuple[st
     """Yield what the changed files take from those who import their package, by package."""
     folders = dict[str, list[str]]()
     for path in paths:
-        if not path.endswith((".min.js", ".config.js", ".config.ts", ".config.mjs", ".config.cjs")):
-            folders.setdefault(_package_folder(path, trees), []).append(path)
+        folder = posixpath.dirname(path)
+        while folder and trees.before(f"{folder}/package.json") is None:
+            folder = posixpath.dirname(folder)
+        if not _NO_SURFACE.search(path):
+            folders.setdefault(f"{folder}/" if folder else "", []).append(path)
     for folder, found in folders.items():
         yield found[0], _compare_package(folder, found, trees)
 
 
-def _package_folder(path: str, trees: Trees) -> str:
-    """Return the folder of the nearest package.json, empty or with a slash."""
-    folder = path
-    while "/" in folder:
-        folder = folder.rpartition("/")[0]
-        if trees.before(f"{folder}/package.json") is not None:
-            return f"{folder}/"
-    return ""
-
-
 def _compare_package(folder: str, paths: list[str], trees: Trees) -> Iterator[Fact]:
     """Raises UnreadableError."""
-    readers = _Reader(trees.before), _Reader(trees.after)
-    entries = _entries(folder, paths, trees)
-    seen = set[tuple[str, str, str]]()
-    for entry in entries:
-        old, new = (one.surface(entry, set()) for one in readers)
-        # An entry that only builds or moves elsewhere, such as a deleted one, is no surface.
-        for fact in compare_surfaces(entry, old, new):
-            if (fact.title, fact.message, "") not in seen:
-                seen.add((fact.title, fact.message, ""))
-                yield fact
-    if entries:
-        return
-    for path in paths:
-        old, new = (one.surface(path, set()) for one in readers)
-        for fact in compare_surfaces(path, old, new):
-            if trees.is_used(fact.names[-1].partition(".")[0], _ENDINGS):
-                yield fact
+    parsed: Parsed = {}  # most files are equal in both trees
+    old, new = _Surfaces(trees.before, parsed), _Surfaces(trees.after, parsed)
+    entries = _find_entries(folder, paths, trees)
+    seen = set[tuple[str, str]]()
+    for entry in entries or paths:
+        for fact in compare_surfaces(entry, old.read(entry), new.read(entry)):
+            name = fact.names[-1].partition(".")[0]
+            is_public = bool(entries) or trees.is_used(name, SCRIPTS)
+            if is_public and not (fact.title == REMOVED and new.has_unread(name)):
+                if (fact.title, fact.message) not in seen:  # two entries may offer one name
+                    yield fact
+                seen.add((fact.title, fact.message))
 
 
-def _entries(folder: str, paths: list[str], trees: Trees) -> list[str]:
+def _find_entries(folder: str, paths: list[str], trees: Trees) -> list[str]:
     """Return the source files that a package offers; none where it is not published."""
     try:
         package = parse_json(read_text(trees.before(f"{folder}package.json")) or "{}")
@@ -73,106 +66,84 @@ def _entries(folder: str, paths: list[str], trees: Trees) -> list[str]:
         return []
     if not isinstance(package, dict) or package.get("private") or not package.get("name"):
         return []
-    found = list[str]()
-    for key in _ENTRY_KEYS:
-        for target in _strings(package.get(key)):
-            found += _sources_of(folder, target, paths, trees)
-    if not found:
-        found += _sources_of(folder, "index.js", paths, trees)
-    return list(dict.fromkeys(found))
+    targets = [one for key in _ENTRY_KEYS for one in _strings(package.get(key))]
+    found = [one for each in targets for one in _sources_of(folder, each, paths, trees)]
+    return list(dict.fromkeys(found or _sources_of(folder, "index.js", paths, trees)))
 
 
 def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    for one in (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    ):
-        yield from _strings(one)
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _strings(one)
 
 
 def _sources_of(folder: str, target: str, paths: list[str], trees: Trees) -> Iterator[str]:
     """Yield the file that an entry names, or the source that it is built from."""
-    name = posixpath.normpath(target.removeprefix("./"))
+    name = posixpath.normpath(target)
     if "*" in name:
         head, _, tail = name.partition("*")
-        start = folder + head
-        yield from (one for one in paths if one.startswith(start) and one.endswith(tail))
-        return
-    if name.endswith(_ENDINGS) and trees.before(folder + name) is not None:
-        yield folder + name
+        yield from (one for one in paths if one.startswith(folder + head) and one.endswith(tail))
         return
     above, _, file = name.rpartition("/")
-    stem, inner = file.partition(".")[0], above.partition("/")[2]
-    for source in _SOURCES:
-        for middle in dict.fromkeys((f"{inner}/" if inner else "", "")):
-            for ending in _ENDINGS:
-                one = f"{folder}{source}{middle}{stem}{ending}"
-                if trees.before(one) is not None:
-                    yield one
-                    return
+    inner = f"{above.partition('/')[2]}/".lstrip("/")
+    places = (f"{source}{middle}" for source in _SOURCES for middle in {inner: 0, "": 0})
+    stems = (f"{folder}{place}{file.partition('.')[0]}" for place in places)
+    tries = [folder + name] * name.endswith(SCRIPTS) + [f"{a}{b}" for a in stems for b in SCRIPTS]
+    yield from [one for one in tries if trees.before(one) is not None][:1]
 
 
-class _Reader:
-    """The modules of one tree, read when they are first met."""
+class _Surfaces:
+    """What the files of one tree export, read when they are first met."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
-        self._read = read
-        self._modules = dict[str, Module | None]()
+    def __init__(self, content: Callable[[str], bytes | None], parsed: Parsed) -> None:
+        self._content, self._parsed = content, parsed
+        self._known = dict[str, dict[str, Symbol]]()
+        self._unread = list[str]()
 
-    def surface(self, path: str, above: set[str]) -> Mapping[str, Symbol]:
+    def read(self, path: str) -> Mapping[str, Symbol]:
         """Return what a file exports, what it exports again included. Raises UnreadableError."""
-        module = self._module(path)
-        if module is None or path in above:
-            return {}
-        above = above | {path}
-        found = dict[str, Symbol]()
+        if path in self._known:
+            return self._known[path]
+        found = self._known[path] = dict[str, Symbol]()  # files may import each other
+        module = self._module(path) or Module()
         for source in module.stars:
-            target = self._resolve(path, source)
-            inner = self.surface(target, above) if target else {}
+            inner = self.read(self._resolve(path, source))
             found |= {name: one for name, one in inner.items() if name.split(".")[0] != "default"}
         for name, local in module.exports.items():
-            found |= self._exported(path, module, name, local, above)
+            source, own = module.imports.get(local, ("", local))
+            symbols: Mapping[str, Symbol] = module.declared
+            if source:
+                symbols = self.read(self._resolve(path, source)) if own != "*" else {}
+            start, length = f"{own}.", len(own)
+            known = {name + k[length:]: v for k, v in symbols.items() if f"{k}.".startswith(start)}
+            if name == "default":
+                known = {key: replace(one, local=own) for key, one in known.items()}
+            found |= {name: Symbol(0), **known}
         return found
 
-    def _exported(
-        self, path: str, module: Module, name: str, local: str, above: set[str]
-    ) -> Mapping[str, Symbol]:
-        """Return one export with its members, under the name that it is exported by."""
-        source, own = module.imports.get(local, ("", local))
-        if not source:
-            return _under(name, own, module.declared) or {name: Symbol(0)}
-        target = self._resolve(path, source)
-        inner = self.surface(target, above) if target and own != "*" else {}
-        return _under(name, own, inner) or {name: Symbol(0)}
+    def has_unread(self, name: str) -> bool:
+        """Return whether a file that the grammar could not read has this name."""
+        return any(name in text for text in self._unread)
 
     def _module(self, path: str) -> Module | None:
-        if path not in self._modules:
-            text = read_text(self._read(path)) if len(self._modules) < _MOST_FILES else None
-            self._modules[path] = None if text is None else read_module(path, text)
-        return self._modules[path]
+        text = read_text(self._content(path)) if len(self._known) < _MOST_FILES else None
+        if text is None:
+            return None
+        if text not in self._parsed:
+            root = read_root(path, text, strict=False)
+            self._parsed[text] = read_module(root), root.has_error
+        module, is_unread = self._parsed[text]
+        self._unread += [text] * is_unread
+        return module
 
     def _resolve(self, path: str, source: str) -> str:
         """Return the file that a relative import names; empty for a package."""
         if not source.startswith("."):
             return ""
         place = posixpath.normpath(posixpath.join(posixpath.dirname(path), source))
-        stem = place.rpartition(".")[0] if place.endswith(_ENDINGS) else place
-        tries = [f"{one}{end}" for one in (stem, place, f"{place}/index") for end in _ENDINGS]
-        return next(
-            (
-                one
-                for one in (place, *tries)
-                if one.endswith(_ENDINGS) and self._read(one) is not None
-            ),
-            "",
-        )
-
-
-def _under(name: str, own: str, symbols: Mapping[str, Symbol]) -> dict[str, Symbol]:
-    """Return a symbol and its members under another name."""
-    found = {name: symbols[own]} if own in symbols else {}
-    start = f"{own}."
-    return found | {
-        f"{name}.{k[len(start) :]}": v for k, v in symbols.items() if k.startswith(start)
-    }
+        stem = place.rpartition(".")[0] if place.endswith(SCRIPTS) else place
+        tries = [place] if place.endswith(SCRIPTS) else []
+        tries += [f"{one}{end}" for one in (stem, place, f"{place}/index") for end in SCRIPTS]
+        return next((one for one in tries if self._content(one) is not None), "")

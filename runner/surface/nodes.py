@@ -16,18 +16,18 @@ class UnreadableError(Exception):
     """A file that cannot be compared: no grammar, or a text that the grammar does not allow."""
 
 
-def read_root(path: str, text: str) -> Node:
-    """Return the root of a file's tree. Raises UnreadableError."""
+def read_root(path: str, text: str, *, strict: bool = True) -> Node:
+    """Return the root of a file's tree. Raises UnreadableError, of mistakes only if `strict`."""
     parsed = parse_file(path, text)
     if parsed is None:
         raise UnreadableError("its grammar is not installed")
-    if parsed.errors:
+    if parsed.errors and strict:
         raise UnreadableError(f"syntax error in line {parsed.errors[0].line}")
     return parsed.tree.root_node
 
 
 def text_of(node: Node | None) -> str:
-    """Return the source of a node in one line, without its comments' neighbours changed."""
+    """Return the source of a node in one line, its spaces as one."""
     return " ".join(node.text.decode("utf-8", "replace").split()) if node and node.text else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
-from runner.surface.facts import LARGEST, Fact, Trees, skip_file
+from runner.surface.facts import LARGEST, SCRIPTS, Fact, Trees, skip_file
 from runner.surface.nodes import UnreadableError
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ else:
     javascript_surface = lazy_module("runner.surface.javascript_surface")
     python_surface = lazy_module("runner.surface.python_surface")
     rust_surface = lazy_module("runner.surface.rust_surface")
-
-SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 
 
 def find_changes(trees: Trees) -> Iterator[Fact]:

@@ -43,7 +43,11 @@ class Symbol:
     is_typed: bool = False
     """Whether each other type breaks callers, as in Go and Rust."""
     local: str = ""
-    """What its own file calls it, where it is exported by another name."""
+    """What its own file calls it, where it is exported as `default`."""
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the words that name it: of a default export what its file calls it."""
+        return (self.local,) if self.local else names_of(name)
 
 
 def compare_surfaces(
@@ -55,7 +59,7 @@ def compare_surfaces(
         if name in after:
             yield from _compare(path, name, old, after[name])
         elif not owner or owner in after or owner not in before:
-            yield Fact("surface", name, path, 0, names_of(name), is_breaking=True, title=REMOVED)
+            yield Fact("surface", name, path, 0, old.names(name), is_breaking=True, title=REMOVED)
 
 
 def names_of(name: str) -> tuple[str, ...]:
@@ -66,23 +70,13 @@ def names_of(name: str) -> tuple[str, ...]:
     return (last,) if last == name else (last, name)
 
 
-def signature_fact(
-    path: str, name: str, line: int, what: str, *, also: tuple[str, ...] = (), breaks: bool = True
-) -> Fact:
-    """Return the fact that a function is called in another way.
-
-    A parameter, often a common word, names the change only where the plan marks it as code.
-    """
-    names = (*names_of(name), *(f"`{one}`" for one in also))
-    return Fact("surface", f"{name} ({what})", path, line, names, breaks, title=SIGNATURES)
-
-
 def _compare(path: str, name: str, old: Symbol, new: Symbol) -> Iterator[Fact]:
     for what, also, breaks in _differences(old, new):
-        yield signature_fact(path, name, new.line, what, also=also, breaks=breaks)
+        names = (*old.names(name), *(f"`{one}`" for one in also))
+        yield Fact("surface", f"{name} ({what})", path, new.line, names, breaks, title=SIGNATURES)
     if old.value != new.value and old.value and new.value:
         what = f"{name} ({shorten(old.value)} → {shorten(new.value)})"
-        yield Fact("surface", what, path, new.line, names_of(name), title=VALUES)
+        yield Fact("surface", what, path, new.line, old.names(name), title=VALUES)
 
 
 def _differences(old: Symbol, new: Symbol) -> Iterator[tuple[str, tuple[str, ...], bool]]:
@@ -142,6 +136,16 @@ def _compare_parameter(
         yield f"{now.name} defaults to {new}, was {shorten(was.default)}", also, True
     if was.type and now.type and was.type != now.type:
         yield f"{now.name} is {shorten(now.type)}, was {shorten(was.type)}", also, is_typed
+
+
+def signature_fact(path: str, name: str, line: int, what: str, also: tuple[str, ...]) -> Fact:
+    """Return the fact that a function is called in another way.
+
+    A parameter, often a common word, names the change only where the plan marks it as code.
+    """
+    names = (*names_of(name), *(f"`{one}`" for one in also))
+    message = f"{name} ({what})"
+    return Fact("surface", message, path, line, names, is_breaking=True, title=SIGNATURES)
 
 
 def shorten(text: str) -> str:

@@ -13,14 +13,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, Trees, read_text
+from runner.surface.facts import SCRIPTS, Fact, Trees, read_text
 from runner.surface.manifests import manifest_kind, normalise, read_manifest
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 _OF_PYTHON = ("pyproject.toml", "setup.cfg", "Pipfile", "requirements.txt")
 _NODE_WORDS = """
 assert async_hooks buffer child_process cluster console constants crypto dgram dns domain
@@ -57,7 +56,7 @@ def find_undeclared(trees: Trees) -> Iterator[Fact]:
     for change in trees.changes:
         path, content = change.path, change.content
         is_python = path.endswith(".py")
-        if content is None or trees.is_test(path) or not path.endswith((".py", *_SCRIPTS)):
+        if content is None or trees.is_test(path) or not path.endswith((".py", *SCRIPTS)):
             continue
         read = _python_imports if is_python else _script_imports
         before = {name for name, *_ in read(trees.before(path) or b"")}
@@ -180,7 +179,7 @@ def _is_known_script(name: str, path: str, trees: Trees) -> bool:
             return True
         if isinstance(package, dict) and package.get("name") == name:
             return True
-    return trees.is_imported(name, _SCRIPTS)
+    return trees.is_imported(name, SCRIPTS)
 
 
 def _manifests(path: str, trees: Trees) -> Iterator[str]:
