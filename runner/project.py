@@ -7,7 +7,7 @@ import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from runner.config.paths import Places
+from runner.config.paths import Places, expand_home
 from runner.config.settings import load_settings
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Loaded, Settings
     from runner.contracts import entries
+    from runner.held_out import site
     from runner.journal.state import RunState
     from runner.model import Digest, Status
     from runner.plan import cache, checks, conflicts, document, graph, ownership, spans
@@ -59,6 +60,7 @@ else:
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
     redact = lazy_module("runner.secrets.redact")
+    site = lazy_module("runner.held_out.site")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
     tools = lazy_module("runner.process.tools")
@@ -197,6 +199,14 @@ class Project:
             return bool(self.plan_path)
         except RunnerError:
             return False
+
+    @cached_property
+    def held_out(self) -> site.HeldOutFolders:
+        """Where the plan's held-out files lie; nothing is created."""
+        named = self.settings.held_out_dir
+        path = f"{self.inside}/{self.plan_path}".lstrip("/")
+        chosen = expand_home(named) if named else None
+        return site.HeldOutFolders.of(self.places.held_out, self.folders.common, path, chosen)
 
     @property
     def plan_bytes(self) -> bytes:

@@ -89,6 +89,9 @@ def answer_arguments(parser: argparse.ArgumentParser) -> None:
             action="store_true",
             help="of a STALE task: prove what is there again, nobody implements",
         )
+        parser.add_argument(
+            "--reason", default="", help="why held-out tests that failed are let pass"
+        )
     if name == "retry":
         parser.add_argument("--reason", default="", help="what the next attempt is to know")
     if name == "reject":
@@ -115,7 +118,9 @@ def _answer_tasks(
 ) -> ExitCode:
     match given.called:
         case "approve":
-            return _approve(project, answer_types.Approve(named, given.all, given.reuse))
+            return _approve(
+                project, answer_types.Approve(named, given.all, given.reuse, reason=given.reason)
+            )
         case "reject":
             answers.reject(project, answer_types.Reject(named, given.reason), _tell, _ask_reason)
             _say_next(project)

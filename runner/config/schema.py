@@ -301,6 +301,8 @@ class Given(BaseSettings):
     coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(lower_case)] | None = None
     contract_examples: Whole | None = None
     default_gates: bool | None = None
+    held_out_rounds: Whole | None = None
+    held_out_land: bool | None = None
     red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
         None
     )

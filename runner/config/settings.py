@@ -227,6 +227,10 @@ class Settings:
     red_first: str = "auto"
     """Whether test contracts must fail before the implementation: `auto` (new work of agents and
     models), `always` or `never`; a task's own Red first wins."""
+    held_out_rounds: int = 3
+    """Failed held-out proofs that go back to the implementer before a person is asked."""
+    held_out_land: bool = True
+    """Whether held-out files land in the task's commit."""
     mutation: str = "warn"
     """What it does that no test notices changes to the task's own code: `off`, `warn` (of what
     agents, commands and models wrote) or `strict` (of everybody's, and refuses)."""

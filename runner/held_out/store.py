@@ -36,6 +36,10 @@ _MODE = 0o100600
 _RECORDS, _RESULTS = "records", "results"
 
 
+class MissingFilesError(RunnerError):
+    """A held-out file is not in the store with the digest of the plan."""
+
+
 class StoredFile(NamedTuple):
     """A file that the plan lists, and what the store holds in its place."""
 
@@ -123,14 +127,14 @@ class HeldOutStore:
     def read_all(self, task: Task) -> dict[str, bytes]:
         """Return the bytes of all listed files by path.
 
-        Raises RunnerError unless each has exactly the digest in the plan.
+        Raises MissingFilesError unless each has exactly the digest in the plan.
         """
         found: dict[str, bytes] = {}
         for one in task.held_out_files:
             content = self.read(task.id, one.path)
             if content is None or digest_of(content) != one.digest:
-                raise RunnerError(
-                    f"held-out file {one.path} of {task.id} is not in the store",
+                raise MissingFilesError(
+                    f"held-out file {one.path} of {task.id} is not on this machine",
                     hint=repair_hint(task.id, (one,)),
                 )
             found[one.path] = content

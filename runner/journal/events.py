@@ -150,6 +150,8 @@ class WriteReviewed(NamedTuple):
     after: Digest | None
     review: str
     by: str = ""
+    reason: str = ""
+    """Why a person lets pass what a check asks; not every question needs a reason."""
 
 
 class WriteRejected(NamedTuple):

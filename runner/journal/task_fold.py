@@ -8,7 +8,7 @@ from runner.journal import events, permission_fold, plan_fold, session_events
 from runner.journal.plan_fold import add_usage, with_try
 from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
-from runner.model import Ending, Reason, Status, Usage
+from runner.model import Ending, Reason, Status, Usage, Verdict
 from runner.model.columns import new_tuple
 from runner.model.grades import find_gaps, strongest
 
@@ -54,6 +54,7 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
         tries=task.tries if same else (),
         findings=task.findings if same else (),
         spent=task.spent if same else Usage(),
+        held_out_rounds=task.held_out_rounds if same else 0,
         asks=(),  # this attempt asks its own
         answers=task.answers if same else (),
         tried=event.spec,
@@ -84,7 +85,9 @@ def _status_before(task: TaskState) -> Status:
 
 
 def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
+    failed = any(one.held_out and one.verdict is Verdict.FAIL for one in event.proofs)
     back = add_usage(task, event.usage)._replace(
+        held_out_rounds=task.held_out_rounds + failed,
         open_attempt=None,
         last_tree=event.tree,
         draft=event.draft or task.draft,
@@ -288,6 +291,8 @@ def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) 
     if event.by not in ("runner", "review"):  # a person lets it have its whole budget again
         allowed = tuple(one for one in task.answers if one.allowed)  # a no is asked again
         task = task._replace(spent=Usage(), answers=allowed)
+    if event.by in ("person", "review"):
+        task = task._replace(held_out_rounds=0)
     if broken and event.by != "runner":  # it is built with the change that broke it
         return task._replace(approved=True, tries=())
     note = event.note if event.note in (APPROVED, REJECTED) else ""

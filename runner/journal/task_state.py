@@ -190,6 +190,8 @@ class TaskState(NamedTuple):
     waived: Waived | None = None
     gaps: tuple[str, ...] = ()
     """What of its proof could not be measured."""
+    held_out_rounds: int = 0
+    """Failed held-out proofs since the last answer of a person."""
 
     def as_published(self, status: Status) -> TaskState:
         """The same once this status was written into the plan: told of every task at once."""

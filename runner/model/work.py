@@ -101,6 +101,8 @@ class Proof:
     task are a command to it."""
     row: AcceptanceRow | None = None
     """What it says of one acceptance item, where its kind is `acceptance`."""
+    held_out: tuple[tuple[str, Digest], ...] = ()
+    """The held-out files that it ran with, by path and digest; none for a visible contract."""
 
     @property
     def stands_from(self) -> str:

@@ -111,8 +111,13 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
 
 
-def mask(hidden: tuple[Path, ...], read: tuple[Path, ...], *, sized: bool) -> tuple[str, ...]:
-    """Empty folders over the hidden ones, under each path by which the options show them."""
+def mask(
+    hidden: tuple[Path, ...], read: tuple[Path, ...], box: Path, *, sized: bool
+) -> tuple[str, ...]:
+    """Empty folders over the hidden ones, under each path by which the options show them.
+
+    A command that runs with held-out files has its own `box` in one of them.
+    """
     options: list[str] = []
     for folder in hidden:
         at = real(folder)
@@ -120,6 +125,8 @@ def mask(hidden: tuple[Path, ...], read: tuple[Path, ...], *, sized: bool) -> tu
         for name in sorted(names):
             if name.is_dir():
                 options += [*(("--size", str(MEGABYTE)) if sized else ()), "--tmpfs", str(name)]
+                if box.is_relative_to(name):
+                    options += ["--bind", str(box), str(box)]
                 options += ["--remount-ro", str(name)]
     return tuple(options)
 

@@ -314,7 +314,7 @@ class Bubblewrap:
             *mounts.tools(where, self.read),
             *(mounts.resolver() if command.network is Network.YES else ()),
             *mounts.desk(place, reads_only=command.reads_only),
-            *mounts.mask(self.hidden, self.read, sized="--size" in self.features),
+            *mounts.mask(self.hidden, self.read, place.box, sized="--size" in self.features),
         )
 
 

@@ -149,7 +149,15 @@ def write_profile(
     if hidden:
         closed_last = _folders(sorted(str(real(path)) for path in hidden))
         lines += [_rule("deny", what, closed_last) for what in ("file-read*", "file-write*")]
+        # A command that runs with held-out files has its own tree and box in there.
+        own_ones = [path for path in written if _is_below(path, hidden)]
+        rules = ("file-read*", "file-write*") if own_ones else ()
+        lines += [_rule("allow", what, _folders(own_ones)) for what in rules]
     return "\n".join(lines) + "\n"
+
+
+def _is_below(path: str, folders: Iterable[Path]) -> bool:
+    return any(Path(path).is_relative_to(real(folder)) for folder in folders)
 
 
 def _holds(folder: str, paths: Iterable[str]) -> bool:

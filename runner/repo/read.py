@@ -231,6 +231,10 @@ class Repository:
         """Bytes of a blob by its name; None when there is none."""
         return self.objects().blob(sha)
 
+    def has_file(self, treeish: str, path: str) -> bool:
+        """Return whether a commit or tree has something at a path."""
+        return bool(treeish) and path in self.tree_entries(treeish, (path,))
+
     def tree_entries(self, treeish: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """Mode and object at each of these paths that the tree holds; none for no commit."""
         if not self._is_name(treeish) or len(paths) > _FEW:

@@ -31,9 +31,11 @@ WAIVED = "Waived"
 """A person's word that a task needs no proof, told by the record commit behind it."""
 PROJECT = "Project"
 """The folder of the plan whose task it is (`repo/projects`)."""
+HELD_OUT = "Held-out"
+"""A held-out file that landed with the commit, and its digest."""
 NAMES = (
-    *("Task", PROJECT, "Attempt", "Spec", "Proof", "Acceptance", "Regression", "Grade", "Coverage"),
-    *("Review", "Tools", "Checked", WAIVED, FILES),
+    *("Task", PROJECT, "Attempt", "Spec", "Proof", HELD_OUT, "Acceptance", "Regression", "Grade"),
+    *("Coverage", "Review", "Tools", "Checked", WAIVED, FILES),
 )
 """The trailers of this house, in the order they stand."""
 
@@ -119,9 +121,15 @@ def task_trailers(
             for proof in proofs
             if not proof.is_of_another_task and proof.row is None
         ),
+        *((HELD_OUT, f"{path} {digest}") for path, digest in _held_out_files(proofs)),
         *(("Acceptance", format_row(proof.row, proof.by)) for proof in proofs if proof.row),
         *((name, given[name]) for name in NAMES if name in given),
     )
+
+
+def _held_out_files(proofs: Iterable[Proof]) -> tuple[tuple[str, str], ...]:
+    """Path and digest of each held-out file that the proofs ran with."""
+    return tuple(dict.fromkeys(file for proof in proofs for file in proof.held_out))
 
 
 def proof_line(proof: Proof) -> str:

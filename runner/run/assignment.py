@@ -7,6 +7,7 @@ from threading import Semaphore
 from typing import TYPE_CHECKING, Protocol
 
 from runner.config.values import count_cores
+from runner.held_out.part import HeldOutPart
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted
 from runner.lazy_dataclass import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from runner.context.brief import Brief
     from runner.gates.proof_cache import ProofMemory
     from runner.gates.regression import Suspects
+    from runner.held_out.site import HeldOutSite
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
     from runner.journal.session_events import (
@@ -89,6 +91,8 @@ class Assignment:
     """That work, for a worker who has no history: see `GateContext.former`."""
     secrets: tuple[tuple[str, str], ...] = ()
     """Names and values that this task's commands get."""
+    held_out: HeldOutPart = field(default_factory=HeldOutPart)
+    """Contracts that `task` does not name, since the implementer must not see their files."""
     mode: Mode = Mode.EXECUTE
     """What the implementer is asked for; in plan mode `review` is that of the plan."""
     plan: TaskPlan | None = None
@@ -243,6 +247,8 @@ class WorkerContext:
     """Secrets that commands of the person's own say; None where their values come along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = _former_contents
     """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""
+    held_out: HeldOutSite | None = None
+    """Where held-out files lie; None on a worker that must not have them."""
     number: int = 0
     of_commits: bool = True
     """Whether a base is a commit; a worker of a cluster knows trees alone."""

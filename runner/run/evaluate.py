@@ -13,6 +13,7 @@ from runner.process.base import Command
 from runner.process.supervise import run
 from runner.process.tools import find_project_python
 from runner.run.planned import phases
+from runner.run.proof import held_out
 from runner.run.proof.prove import bench_of, proof_of
 from runner.run.proof.stages import measure_stage
 from runner.run.proof_required import too_little
@@ -111,6 +112,8 @@ def conclude(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven
 ) -> Outcome:
     """The outcome by what its proof says, and by whoever reviews it."""
+    if assignment.held_out:
+        proven = held_out.prove_held_out(assignment, site, outcome, proven)
     findings = (*outcome.findings, *proven.findings)
     bad = any(finding.refuses for finding in findings)
     # Only of proven bytes: nobody is paid for reading what will be built again anyway.
@@ -121,8 +124,7 @@ def conclude(
         items = items_of(assignment.task)
         proven = replace(proven, proofs=with_rows(proven.proofs, review.rows, items))
     good = not any(finding.refuses for finding in findings)
-    # another attempt helps nobody
-    reason = Reason.TOOL if any(finding.check == UNABLE for finding in findings) else None
+    reason = _find_obstacle(findings)
     if good and (lack := _too_little(assignment, site, outcome, proven.proofs)) is not None:
         good, reason, findings = False, Reason.PROOF, (*findings, lack)
     failed = Ending.BLOCKED if reason else Ending.FAILED
@@ -136,6 +138,14 @@ def conclude(
         observed=proven.observed,
         tools=proven.tools,
     )
+
+
+def _find_obstacle(findings: tuple[Finding, ...]) -> Reason | None:
+    """Return why no other attempt can help; None where one may."""
+    checks = {finding.check for finding in findings}
+    if held_out.MISSING in checks:
+        return Reason.HELD_OUT
+    return Reason.TOOL if UNABLE in checks else None
 
 
 def _too_little(

@@ -51,6 +51,8 @@ class OutcomeRecorder:
     """Task and decision of what is noted: a proof or an attempt again may tell it again."""
     observe: Callable[[str, Outcome], None] | None = None
     """Remembers which files and lines the tests of a task that became DONE ran."""
+    drop_held_out: Callable[[Task], None] | None = None
+    """Removes a task's held-out files from the store, once its commit has them."""
     held_before: Mapping[str, Held] = field(default_factory=dict)
     """What was held of tasks before this run read anything."""
     _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
@@ -201,6 +203,8 @@ class OutcomeRecorder:
                 drop_drafts(self.repository, task.id)
         if self.observe:
             self.observe(task.id, outcome)
+        if self.drop_held_out and task.held_out_files and commit:
+            self.drop_held_out(task)
 
     def _explain_unproven(self, task: Task, outcome: Outcome) -> str:
         """Why work that passed is not proven, for the status note."""
@@ -208,10 +212,17 @@ class OutcomeRecorder:
             return ""
         return why_unproven(task, outcome.proofs, outcome.changes, self.ledger.state.tasks)
 
-    def hold(self, task: Task, outcome: Outcome, kind: str, note: str) -> None:
+    def hold(
+        self,
+        task: Task,
+        outcome: Outcome,
+        kind: str,
+        note: str,
+        reason: Reason = Reason.REVIEW,
+    ) -> None:
         """Keep proven bytes for later: they land without calling the implementer again."""
         if self.keep_held(task, outcome, kind):
-            event = TaskBlocked(reason=Reason.REVIEW, note=note)
+            event = TaskBlocked(reason=reason, note=note)
             self.ledger.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> bool:

@@ -10,10 +10,20 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, TaskFailed
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, ReviewMode
+from runner.model.words import HELD_OUT
 from runner.run import permission_prompts, review
-from runner.run.landing.lander import Conflict, Elsewhere, Filtered, InTheWay, Landed, Moved
+from runner.run.landing.lander import (
+    Conflict,
+    Elsewhere,
+    Filtered,
+    InTheWay,
+    Landed,
+    Moved,
+    Unavailable,
+)
 from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
 from runner.run.limits.deadlines import Scope
+from runner.run.limits.held_out_rounds import reason_of
 from runner.run.limits.retries import CANCELLED, Retries, as_failed, what_failed
 from runner.run.permission_prompts import PermissionPrompts, wait_for_answers
 from runner.run.regressions import regression
@@ -154,7 +164,8 @@ class OutcomeHandler:
             case Ending.WAITS:
                 asked = permission_prompts.note_of(outcome.questions)
                 note = "; ".join(filter(None, (asked, WAITS_FOR_REVIEW)))
-                self.books.hold(task, outcome, review.HELD, note)
+                why = reason_of(outcome.questions)
+                self.books.hold(task, outcome, review.HELD, note, why)
             case Ending.INTERRUPTED if late is not None:
                 self.retries.end(task, outcome, late)
             case Ending.INTERRUPTED:
@@ -307,6 +318,13 @@ class OutcomeHandler:
                 return self._prove_again(task, outcome, base)
             case Conflict(base, paths):
                 self._conflict(task, outcome, base, paths)
+            case refusal:
+                self._hold_refused(task, outcome, refusal)
+        return False
+
+    def _hold_refused(self, task: Task, outcome: Outcome, refusal: Result) -> None:
+        """Keep proven work that may not land as things are."""
+        match refusal:
             case InTheWay(paths):
                 shown = ", ".join(paths)
                 self.books.hold(
@@ -315,10 +333,11 @@ class OutcomeHandler:
             case Filtered(paths):
                 note = f"git filters (LFS) {', '.join(paths)}: a task cannot write it"
                 self.books.block(task, outcome, Reason.POLICY, note)
+            case Unavailable(message):
+                self.books.hold(task, outcome, HELD_OUT, message, Reason.HELD_OUT)
             case Elsewhere(message):
                 self.books.hold(task, outcome, "conflict", message)
                 self.halt()
-        return False
 
     def _put_back(self, task: Task, outcome: Outcome, how: str) -> None:
         """A person asks for something else by now: nothing of the old words lands."""

@@ -45,11 +45,13 @@ _SHOWN = 3
 _DETAIL = 12
 
 
-def approvals(changes: Sequence[Change], questions: Iterable[Finding]) -> tuple[WriteReviewed, ...]:
+def approvals(
+    changes: Sequence[Change], questions: Iterable[Finding], reason: str = ""
+) -> tuple[WriteReviewed, ...]:
     """A person's yes to each of the questions about a proposal that they were shown."""
     whole = proposal_digest(changes)
     digests = dict.fromkeys(map(question_digest, questions))
-    return tuple(WriteReviewed(WHOLE, one, whole, "applied", "person") for one in digests)
+    return tuple(WriteReviewed(WHOLE, one, whole, "applied", "person", reason) for one in digests)
 
 
 def rejection(changes: Sequence[Change], reason: str) -> WriteRejected:
@@ -63,7 +65,7 @@ def was_told(known: TaskState, questions: Iterable[Finding]) -> bool:
     return any(asked <= set(one.checks) for one in known.tries)
 
 
-def with_approval(outcome: Outcome) -> Outcome:
+def with_approval(outcome: Outcome, reason: str = "") -> Outcome:
     """An outcome whose questions were answered: it passed, and says what a person let pass."""
     questions = outcome.questions
     findings = tuple(
@@ -75,7 +77,8 @@ def with_approval(outcome: Outcome) -> Outcome:
     of_bytes = tuple(one for one in questions if one.check != UNRUN)
     if not of_bytes:  # nobody was asked about these bytes: whoever reviews them still does
         return replace(outcome, ending=Ending.PASSED, findings=findings)
-    note = f"{note_of(of_bytes)} ({APPROVED})"
+    why = f": {reason}" if reason else ""
+    note = f"{note_of(of_bytes)}{why} ({APPROVED})"
     others = tuple(one for one in outcome.proofs if one.kind != INTEGRITY)
     proofs = (*others, integrity_proof(note, len(of_bytes)))
     return replace(outcome, ending=Ending.PASSED, findings=findings, proofs=proofs)

@@ -12,6 +12,8 @@ from runner.context.brief import Brief, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import Search, match_patterns
 from runner.gates.red_first import wants_red_first
+from runner.held_out.part import split_task
+from runner.held_out.store import repair_hint
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
@@ -20,12 +22,14 @@ from runner.model import Finding, Reason, ReviewMode
 from runner.plan.task_types import classify
 from runner.run.assignment import Assignment
 from runner.run.limits.failure_policy import count_worked
+from runner.run.limits.held_out_rounds import without_private
 from runner.run.permission_prompts import answers_of
 from runner.run.planned.phases import Step, files_of_plan, plan_of, plan_told
 from runner.run.preflight import find_lacking
 from runner.run.proof_required import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
 from runner.run.reviewers import diff_of, find_no_auto, without_reviewer
+from runner.text.wording import join_few
 from runner.writes.pipeline import WriteRules
 from runner.writes.project_compile import CompileCommand
 
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.gather import GatheredContext
     from runner.context.patterns import MatchedPattern
+    from runner.held_out.part import HeldOutPart
+    from runner.held_out.store import HeldOutStore
     from runner.implementers.base import Implementer
     from runner.journal.task_state import TaskState
     from runner.model import Change, Outcome, Task
@@ -98,6 +104,10 @@ class Preparation:
     """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
     plans: TaskPlans | None = None
     """What tasks that are planned first do next; None where nothing is planned or executed."""
+    held_out: HeldOutStore | None = None
+    """The store of held-out files; None where the plan holds nothing out."""
+    has_file: Callable[[str, str], bool] = lambda _commit, _path: False
+    """Whether a commit has a path: a held-out file that is there has landed."""
     former: Callable[[str], str] | None = None
     """The diff of a commit: what a task built before that is to be built anew."""
     _given: dict[str, tuple[Change, ...]] = field(default_factory=dict)
@@ -106,6 +116,7 @@ class Preparation:
     """Whom each task got, asked many times of every attempt."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
+    _held_out_paths: frozenset[str] | None = None
     _modes: dict[str, str] = field(default_factory=dict)
     """In which mode each task was worked on last: `plan`, `build` or `phase`."""
     _searches: dict[str, Search] = field(default_factory=dict)
@@ -121,6 +132,7 @@ class Preparation:
         return (
             unable
             or self._on_words(task)
+            or self._find_missing_files(task)
             or self._check_reviewable(task)
             or self._check_budget(task)
         )
@@ -129,6 +141,30 @@ class Preparation:
         """That it would stand on what nothing proves, where everything is to be proven."""
         why = stands_on_words(task, self.tasks, self.ledger.state, self.settings)
         return (Reason.PROOF, why) if why else None
+
+    def _find_missing_files(self, task: Task) -> tuple[Reason, str] | None:
+        """Held-out files that the store does not have with the digests of the plan."""
+        _, part = self._split(task, self.base())
+        lacking = replace(task, held_out_files=part.files)
+        missing = self.held_out.find_missing(lacking) if self.held_out else part.files
+        if not missing:
+            return None
+        names = join_few([one.path for one in missing])
+        verb = "is" if len(missing) == 1 else "are"
+        what = f"held-out {names} {verb} not on this machine"
+        return Reason.HELD_OUT, f"{what}: {repair_hint(task.id, missing)}"
+
+    def _split(self, task: Task, base: str) -> tuple[Task, HeldOutPart]:
+        """The task as an implementer may see it on a base, and its held-out part."""
+        return split_task(task, lambda path: self.has_file(base, path))
+
+    def _list_held_out(self) -> frozenset[str]:
+        """Paths of all held-out files of the plan that have not landed."""
+        if self._held_out_paths is None:
+            found = (file.path for task in self.tasks.values() for file in task.held_out_files)
+            self._held_out_paths = frozenset(found)
+        base = self.base() if self._held_out_paths else ""
+        return frozenset(one for one in self._held_out_paths if not self.has_file(base, one))
 
     def _check_reviewable(self, task: Task) -> tuple[Reason, str] | None:
         """That nobody could review it: said before anybody is paid for it."""
@@ -195,11 +231,13 @@ class Preparation:
         step = self.plans.step(task, base) if self.plans else Step()
         number = -(known.plan_sessions + 1) if step.mode is Mode.PLAN else attempt
         named, new = getattr(implementer, "name", ""), known.spec is None
+        shown, held_out = self._split(task, base)
         return Assignment(
-            task=task,
+            task=shown,
+            held_out=held_out,
             attempt=number,
             base=base,
-            brief=self._brief_for(chosen, task, abs(number), step),
+            brief=self._brief_for(chosen, shown, abs(number), step),
             implementer=implementer,
             author=named,
             left=self.purse.allowance(task, known) if self.purse else Allowance(),
@@ -209,7 +247,7 @@ class Preparation:
             reviewed=self._is_seen(task),
             by_person=self._is_by_person(task),
             revised=_is_revised(task, self.ledger.state.task(task.id)),
-            red_first=wants_red_first(task, self.settings, named, is_new_work=new),
+            red_first=wants_red_first(shown, self.settings, named, is_new_work=new),
             again=_was_tried(known),
             carried=() if step.mode is Mode.PLAN else self.edits.get(task.id, step.carried),
             review=step.review or self.review_mode(task),
@@ -259,11 +297,19 @@ class Preparation:
         self, task: Task, changes: tuple[Change, ...], base: str, attempt: int
     ) -> Assignment:
         """Changes that exist already, to be proven on `base` without calling an implementer."""
+        # A replay, or `--reuse`: the files landed with these changes.
+        landed = frozenset(one.path for one in changes) & {one.path for one in task.held_out_files}
+        shown, held_out = split_task(task, lambda path: path in landed or self.has_file(base, path))
+        rules = self.write_rules(task, attempt)
+        if landed:
+            outputs = (*rules.outputs, *sorted(landed))
+            rules = replace(rules, outputs=outputs, held_out=rules.held_out - landed)
         return Assignment(
-            task=task,
+            task=shown,
+            held_out=held_out,
             attempt=attempt,
             base=base,
-            brief=self._brief_for(None, task, attempt),
+            brief=self._brief_for(None, shown, attempt),
             implementer=None,
             author=self._author(task),
             carried=changes,
@@ -272,7 +318,7 @@ class Preparation:
             reviewed=self._is_seen(task),
             by_person=self._is_by_person(task),
             revised=_is_revised(task, self.ledger.state.task(task.id)),
-            rules=self.write_rules(task, attempt),
+            rules=rules,
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),
         )
 
@@ -321,7 +367,7 @@ class Preparation:
         return compose_brief(
             task,
             attempt,
-            findings=tuple(known.findings),
+            findings=without_private(known.findings),
             patterns=patterns,
             previous=self._drafts.get(task.id, ""),
             former=self.former(known.commit) if self.former and known.commit else "",
@@ -386,6 +432,7 @@ class Preparation:
             reviewed=self.review_mode(task) is ReviewMode.PROMPT,
             allowed=self.allowed,
             compile_commands=tuple(CompileCommand(*one) for one in self.settings.compile),
+            held_out=self._list_held_out(),
         )
 
 

@@ -326,6 +326,16 @@ def is_approved(
     return bool(questions) and all(map(is_answered, questions))
 
 
+def find_reason(
+    state: RunState, task: str, changes: Sequence[Change], questions: Sequence[Finding]
+) -> str:
+    """Return the reason that a person gave for letting these questions pass; "" for none."""
+    whole = proposal_digest(changes)
+    said = (state.review(task, WHOLE, question_digest(one), whole) for one in questions)
+    reasons = (one.reason for one in said if isinstance(one, WriteReviewed))
+    return next(filter(None, reasons), "")
+
+
 def _is_answered_anywhere(state: RunState, asked: Digest) -> bool:
     return any(
         key.before == asked and isinstance(said, WriteReviewed)

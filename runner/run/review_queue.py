@@ -16,14 +16,16 @@ from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
-from runner.model.words import UNRUN
+from runner.model.words import HELD_OUT, HELD_OUT_FAILED, UNRUN
 from runner.run import permission_prompts
+from runner.run.limits import held_out_rounds
 from runner.run.review import (
     WHOLE_RUN,
     Answer,
     Around,
     Proposed,
     Ruling,
+    find_reason,
     is_approved,
     refusals,
 )
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from runner.run.preparation import Preparation
     from runner.run.review import Asker, Review
     from runner.run.workers import Message
+
+
+_OF_A_PERSON = frozenset({UNRUN, HELD_OUT, HELD_OUT_FAILED})
+"""Checks of questions that are no use to an implementer."""
 
 
 class WithdrawnError(Exception):
@@ -178,11 +184,14 @@ class ReviewQueue:
         if not outcome.questions or not outcome.changes:
             return outcome
         known = is_approved(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
-        return permission_prompts.with_approval(outcome) if known else outcome
+        if not known:
+            return outcome
+        reason = find_reason(self.review.ledger.state, task.id, outcome.changes, outcome.questions)
+        return permission_prompts.with_approval(held_out_rounds.waive(outcome, reason), reason)
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
-        outcome = self.apply_answers(task, outcome)
+        outcome = self.apply_answers(task, self._ask_about_tests(task, outcome))
         if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
             return outcome
         state = self.review.ledger.state
@@ -196,10 +205,24 @@ class ReviewQueue:
         passed = outcome.ending is Ending.PASSED
         return outcome if passed else replace(outcome, ending=Ending.WAITS)
 
+    def _ask_about_tests(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome with failed held-out tests as a question, once no round is left for them."""
+        asked = held_out_rounds.as_question(outcome)
+        if asked is outcome:
+            return outcome
+        state = self.review.ledger.state
+        failed = state.task(task.id).held_out_rounds + 1
+        over = failed >= self.retries.settings.held_out_rounds
+        if over or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome):
+            return asked
+        known = is_approved(state, task.id, outcome.changes, asked.questions)
+        return asked if known else outcome
+
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
         """Whether its implementer tries once more: it was not told of this before."""
-        if all(one.check == UNRUN for one in outcome.questions):
-            return False  # nothing that it could write lets the gate run
+        checks = {one.check for one in outcome.questions}
+        if checks <= _OF_A_PERSON or HELD_OUT_FAILED in checks:
+            return False  # nothing that it could write lets the gate run, or mends a test
         known = self.review.ledger.state.task(task.id)
         told = known.held is not None or permission_prompts.was_told(known, outcome.questions)
         return not (
@@ -210,12 +233,14 @@ class ReviewQueue:
         """Ask at the terminal, and keep what is said."""
         lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
         typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
-        reason = asker.choose("", "why? ") if typed == "r" else ""
+        waives = held_out_rounds.needs_reason(outcome.questions)
+        reason = asker.choose("", "why? ") if typed == "r" or (typed == "y" and waives) else ""
         ledger = self.review.ledger
-        if typed == "y":
-            for yes in permission_prompts.approvals(outcome.changes, outcome.questions):
+        if typed == "y" and (reason or not waives):
+            yeses = permission_prompts.approvals(outcome.changes, outcome.questions, reason)
+            for yes in yeses:
                 ledger.note(yes, task=task.id, attempt=outcome.attempt, durable=True)
-        elif reason:
+        elif typed == "r" and reason:
             no = permission_prompts.rejection(outcome.changes, reason)
             ledger.note(no, task=task.id, attempt=outcome.attempt, durable=True)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
+from runner.held_out.site import HeldOutSite
 from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
+    from runner.held_out.site import HeldOutFolders
     from runner.process.base import Sandbox
     from runner.repo.included_files import IncludedFiles
     from runner.repo.pool import Slot
@@ -58,6 +60,8 @@ class WorkerSetup:
     say: Callable[[str, str], None]
     """Shows a line of progress of a task: (task, line)."""
     sast: SastPool | None = None
+    held_out: HeldOutFolders | None = None
+    """Where the held-out files of this plan lie."""
     included: IncludedFiles | None = field(init=False)
     """Ignored files that every tree gets, as they are when the run begins."""
     _shares: tuple[str, ...] | None = None
@@ -68,6 +72,7 @@ class WorkerSetup:
     _blobs: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
     """Small files of commits that were asked for: a script is, for every check that runs it."""
     _leases: SecretLeases | None = field(init=False)
+    _passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         matches = match_included(self.repository, self.settings)
@@ -149,8 +154,15 @@ class WorkerSetup:
             included=self.included,
             leases=self._leases,
             former=self._former,
+            held_out=self._held_out_site(scratch.lender.who),
             number=number,
         )
+
+    def _held_out_site(self, who: tuple[str, str]) -> HeldOutSite | None:
+        if self.held_out is None:
+            return None
+        known, environment = self._passed_on_base, partial(self._make_environment, who=who)
+        return HeldOutSite(self.held_out.store, self.held_out.workspaces, environment, known)
 
     def _make_environment(self, place: Place, who: tuple[str, str]) -> dict[str, str]:
         """The variables of a slot's commands; tests that commit do it as `who`."""

@@ -98,6 +98,8 @@ class WriteRules:
     allowed: AllowList | None = None
     """False positives of the secret scan that a person let through."""
     compile_commands: tuple[CompileCommand, ...] = ()
+    held_out: frozenset[str] = frozenset()
+    """Paths of held-out files, which land from the store alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,10 @@ def _path_findings(change: Change, rules: WriteRules, bench: WriteContext) -> tu
     named = check_path(change.path, change.mode, kind=change.action.value)
     if named is not None and named.refuses:
         return (named,)
+    if change.path in rules.held_out:
+        message = f"{change.path!a} is a held-out file, which no implementer may write"
+        hint = "leave this path free: the runner puts the file there"
+        return (Finding(check="paths", path=change.path, message=message, hint=hint),)
     settings = change.path == "pyproject.toml"
     scoped = scope_finding(
         change.path,

@@ -73,6 +73,8 @@ class Approve:
     """Of a STALE task: what is there is only proven again, nobody implements."""
     seen: str = ""
     """Digest of what the person was shown: anything else is not answered; empty asks nothing."""
+    reason: str = ""
+    """Why failed held-out tests are let pass; nothing else needs one."""
     via: str = ""
     """From where the word came: `page`; empty from a terminal."""
 

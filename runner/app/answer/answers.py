@@ -36,6 +36,7 @@ from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.journal_writer import JournalWriter
 from runner.run.landing.drafts import let_go
+from runner.run.limits.held_out_rounds import needs_reason
 from runner.run.permission_prompts import approvals
 from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
@@ -47,6 +48,7 @@ from runner.run.review import (
     was_refused,
     what_follows,
 )
+from runner.run.waivers import why_no_person
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
@@ -98,10 +100,13 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         require_unmoved(project, desk.state, chosen, asked.seen)
         if asked.reuse:
             require_reusable(chosen)
+        reason = project.without_secrets(asked.reason)
+        for one in chosen:
+            _require_reason(desk, one, reason, asked.via)
         answered = []
         with open_journal(project, asked.via) as journal:
             for one in chosen:
-                for event in _approvals(desk.state, one, reuse=asked.reuse):
+                for event in _approvals(desk.state, one, reason, reuse=asked.reuse):
                     note_answer(journal, desk.state.task(one.task), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
@@ -155,7 +160,20 @@ def _describe_take_back(desk: Desk, culprit: str) -> str:
     return waiting.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
 
 
-def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
+def _require_reason(desk: Desk, one: Waiting, reason: str, via: str) -> None:
+    """Raise RunnerError where held-out tests would be waived without a person and a reason."""
+    if not needs_reason(open_questions(desk.state.task(one.task))):
+        return
+    if not via and (why := why_no_person(desk.project.environ)):
+        hint = "a person approves it, at a terminal or on the page"
+        message = f"only a person may waive held-out tests: {why.text}"
+        raise RunnerError(message, hint=hint, code=ExitCode.PERSON)
+    if not reason:
+        message = f"{one.task} waits since its held-out tests failed: an approval needs a reason"
+        raise RunnerError(message, hint=f'runner approve {one.task} --reason "…"')
+
+
+def _approvals(state: RunState, one: Waiting, reason: str, *, reuse: bool) -> list[Event]:
     known = state.task(one.task)
     if one.kind == PLAN:
         digest = find_plan(state, one.task).digest
@@ -164,7 +182,7 @@ def _approvals(state: RunState, one: Waiting, *, reuse: bool) -> list[Event]:
         return _permission_answers(known, allowed=True)
     if one.changes:
         return [
-            *approvals(one.changes, open_questions(known)),
+            *approvals(one.changes, open_questions(known), reason),
             *(
                 WriteReviewed(change.path, change.before, change.after, "applied", "person")
                 for change in one.changes
@@ -182,12 +200,14 @@ def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") ->
     ]
 
 
-def let_go_on(known: TaskState, one: Waiting, *, reuse: bool = False) -> TaskApproved:
+def let_go_on(
+    known: TaskState, one: Waiting, *, reuse: bool = False, by: str = "person"
+) -> TaskApproved:
     """A person lets a task run again, or be built on the change that broke it."""
     how = ": only proven again" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""
     note = f"{known.status} was approved{on}{how}"
-    return TaskApproved(by="person", note=note, reuse=reuse)
+    return TaskApproved(by=by, note=note, reuse=reuse)
 
 
 # --- rejecting ------------------------------------------------------------------------

@@ -17,20 +17,24 @@ from runner.app.answer.answers import (
 from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import Waiting
 from runner.errors import ExitCode, RunnerError
-from runner.journal.events import TaskFailed
+from runner.journal.events import TaskApproved, TaskFailed
 from runner.journal.lock import RunLock
 from runner.model import Finding, Status
+from runner.model.words import HELD_OUT_FAILED
 from runner.process import platform
 from runner.project import BUILD
 from runner.run.interruption import ask_to_cancel
 from runner.run.review import CHECK as REVIEW
+from runner.run.review import open_questions
 from runner.run.selection import find_id
+from runner.run.waivers import why_no_person
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.app.answer.answers import Desk
+    from runner.journal.events import Event
     from runner.journal.lock import Holder
     from runner.journal.task_state import TaskState
     from runner.project import Project
@@ -49,27 +53,50 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
         for id_ in ids:
             _require_open(desk, id_, held.get(id_))
             _require_unbegun(project, desk.state.task(id_))
+        by = "program" if not via and why_no_person(project.environ) else "person"
         with open_journal(project, via) as journal:
             for id_ in ids:
                 known = desk.state.task(id_)
+                if _waits_for_tests(known):
+                    for event in _demand_tests(known, reason, by):
+                        note_answer(journal, known, event)
+                    continue
                 if known.status is Status.PENDING and not reason:
                     continue
                 if reason:
                     told = Finding(REVIEW, f"a person says: {reason}", hint="do it as they say")
                     note_answer(journal, known, TaskFailed(findings=(told, *known.findings)))
                 waits = held.get(id_) or Waiting(id_, "", "", "")
-                note_answer(journal, known, let_go_on(known, waits))
+                note_answer(journal, known, let_go_on(known, waits, by=by))
         return ids
 
 
 def _require_open(desk: Desk, id_: str, one: Waiting | None) -> None:
     if desk.state.task(id_).status is Status.DONE:
         raise RunnerError(f"{id_} is DONE", hint=f"to have it built anew: runner change {id_} TEXT")
+    if one is not None and _waits_for_tests(desk.state.task(id_)):
+        return
     if one is not None and one.kind not in ("blocked", "stale"):
         hint = f"runner review {id_}; then runner approve or runner reject"
         raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
     if one is not None:
         resolve_targets(desk, (one,), every=False)
+
+
+def _waits_for_tests(known: TaskState) -> bool:
+    """Whether a person is to say if failed held-out tests are right."""
+    return any(one.check == HELD_OUT_FAILED for one in open_questions(known))
+
+
+def _demand_tests(known: TaskState, reason: str, by: str) -> tuple[Event, ...]:
+    """The tests are right: the work is built again, and the next attempt reads what failed."""
+    failed = tuple(
+        Finding(REVIEW, f"the held-out tests are right: {one.message}", hint=reason)
+        for one in open_questions(known)
+        if one.check == HELD_OUT_FAILED
+    )
+    note = "the held-out tests are right"
+    return TaskFailed(findings=failed), TaskApproved(by=by, note=note)
 
 
 def _require_unbegun(project: Project, known: TaskState) -> None:

@@ -13,9 +13,10 @@ from runner.app.build.publish_end import prove_at_end, publish
 from runner.app.build.run_parts import load_allow_list, task_plans
 from runner.app.prove.prove_again import prove_before
 from runner.errors import ExitCode, worst
+from runner.held_out.workspace import sweep_workspaces
 from runner.history.commit_log import Records
 from runner.lazy_dataclass import dataclass
-from runner.model import digest_of
+from runner.model import Status, digest_of
 from runner.plan.edit import spans_of
 from runner.process.sandbox import sandbox_of
 from runner.repo.head import OWNERSHIP_MAP
@@ -196,6 +197,7 @@ class _Building:
             session.repository, session.ledger.state, tasks, session.project.plan_file
         )
         prove_first = recovery.reconcile(tasks, session.ledger, facts)
+        self._tidy_held_out()
         tell_of_older(session, tasks, facts, self.observer.say)
         ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None
         say, anew = self.observer.say, self.options.rebuild
@@ -206,6 +208,16 @@ class _Building:
             wakes=self.interruption.wakes,
         )
         return prove_first
+
+    def _tidy_held_out(self) -> None:
+        """Remove what a killed run left of held-out files: copies, and files that have landed."""
+        session = self.session
+        if session.held_out is None:
+            return
+        sweep_workspaces(session.held_out.workspaces)
+        for task in self.reading.plan.tasks:
+            if task.held_out_files and session.ledger.state.task(task.id).status is Status.DONE:
+                session.drop_landed(task)
 
     @cached_property
     def _tasks(self) -> Mapping[str, Task]:
@@ -300,6 +312,8 @@ class _Building:
             adopted=dict(self.options.adopted),
             purse=RunBudget.at(session.ledger, settings, self._tasks, self.observer.say),
             recorded=self._records.changes if self.options.reuse else None,
+            held_out=session.held_out.store if session.held_out else None,
+            has_file=session.repository.has_file,
             former=self._records.diff,
         )
 
@@ -326,6 +340,7 @@ class _Building:
                 held_before=self._held_before,
                 decided=session.decided,
                 observe=self._tracer.observe,
+                drop_held_out=session.drop_landed,
             ),
             review=Review(session.ledger, asker, insisted=self.options.review_insisted),
             edited=self._describe_edit,
@@ -355,15 +370,19 @@ class _Building:
         session, settings = self.session, self.session.project.settings
         sast = SastPool()
         session.on_close(sast.close)
+        sandbox = sandbox_of(settings, session.project.environ)
+        if session.held_out is not None and not sandbox.encloses:
+            self.observer.say("note: held-out files are not enclosed: no sandbox hides them")
         return WorkerSetup(
             root=session.project.root,
             repository=session.repository,
             cache=session.project.cache,
             settings=settings,
-            sandbox=sandbox_of(settings, session.project.environ),
+            sandbox=sandbox,
             environ=session.project.environ,
             say=self.observer.progress,
             sast=sast,
+            held_out=session.held_out,
         )
 
     @cached_property

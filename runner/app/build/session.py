@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
 from runner.errors import ExitCode, RunnerError
+from runner.held_out.part import split_task
+from runner.held_out.workspace import PLAIN_FILE
 from runner.history import change, revert
 from runner.history.change import ChangeContext, ChangesDocument, QuotedPlan, Quotes
 from runner.journal.events import TaskDone, TaskLanded
@@ -19,7 +21,7 @@ from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Status
+from runner.model import Action, Change, Status, digest_of
 from runner.plan.patterns import PatternIndex
 from runner.project import BUILD, PATTERNS
 from runner.repo.head import find_waiting_above
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.app.build import build_branch, make_way
+    from runner.held_out.site import HeldOutFolders
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Decision, Graded, Task
@@ -319,6 +322,7 @@ class Session:
             staging=self.staging,
             branch=self.branch,
             own_documents=self.own_documents,
+            held_out=self._list_landing,
             catch_up=self.shadow.catch_up,
         )
 
@@ -335,6 +339,33 @@ class Session:
             return self.repository.head()
         above = find_waiting_above(here)
         return replace(here, commit=above, beneath=here.commit) if above else here
+
+    @cached_property
+    def held_out(self) -> HeldOutFolders | None:
+        """Where held-out files lie; None where the plan holds nothing out."""
+        return self.project.held_out if any(one.held_out_contracts for one in self.tasks) else None
+
+    def drop_landed(self, task: Task) -> None:
+        """Remove held-out files from the store that the branch has: they are public now."""
+        head = self.repository.head().commit
+        if self.held_out is None or not head:
+            return
+        with self.ledger.tolerate(f"{task.id}: landed files stay in the store"):
+            for one in task.held_out_files:
+                blob = self.repository.blob(head, one.path)
+                if blob is not None and digest_of(blob) == one.digest:
+                    self.held_out.store.drop(task.id, one.path)
+
+    def _list_landing(self, task: Task, base: str) -> tuple[Change, ...]:
+        """The held-out files that land with a task on a commit. Raises MissingFilesError."""
+        if self.held_out is None or not self.project.settings.held_out_land:
+            return ()
+        _, part = split_task(task, partial(self.repository.has_file, base))
+        contents = self.held_out.store.read_all(replace(task, held_out_files=part.files))
+        return tuple(
+            Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
+            for path, content in contents.items()
+        )
 
     @property
     def own_documents(self) -> frozenset[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.held_out.store import MissingFilesError
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -115,7 +116,14 @@ class Filtered:
     paths: tuple[str, ...]
 
 
-Refusal: TypeAlias = Moved | Conflict | InTheWay | Filtered | Elsewhere
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Held-out files that are to land are not on this machine any more."""
+
+    message: str
+
+
+Refusal: TypeAlias = Moved | Conflict | InTheWay | Filtered | Elsewhere | Unavailable
 Result: TypeAlias = Landed | Refusal
 
 
@@ -133,6 +141,8 @@ class Lander:
     """The runner's documents: commits of these alone do not move what tasks build on."""
     outdated: Callable[[Outcome], bool] = lambda _outcome: False
     """Whether tests that no proof of an outcome ran may say something about it."""
+    held_out: Callable[[Task, str], tuple[Change, ...]] = lambda _task, _base: ()
+    """The held-out files that land with a task on a commit."""
     catch_up: Callable[[], object] = lambda: None
     """Carries landings that wait for a person's commit above what they have committed since."""
 
@@ -144,6 +154,10 @@ class Lander:
         """
         self.catch_up()
         head = self.repository.head()
+        try:
+            outcome = self.with_held_out(task, outcome, head.commit or "")
+        except MissingFilesError as error:
+            return Unavailable(f"{error.message}: {error.hint}")
         refusal = self.refusal(head, outcome)
         if refusal is not None:
             return refusal
@@ -166,6 +180,14 @@ class Lander:
         return self._refusal(self.repository.head(), outcome) or Moved(
             self.repository.head().commit or ""
         )
+
+    def with_held_out(self, task: Task, outcome: Outcome, base: str) -> Outcome:
+        """The outcome with the held-out files of its task, which no attempt has seen.
+
+        Raises MissingFilesError where one of them is not in the store.
+        """
+        files = self.held_out(task, base) if outcome.changes else ()
+        return replace(outcome, changes=(*outcome.changes, *files)) if files else outcome
 
     def note_landing(
         self,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 CANCELLED = "cancelled by a person"
-_TOLD = (Reason.TOOL, Reason.PROOF, Reason.SECRET)
+_TOLD = (Reason.TOOL, Reason.PROOF, Reason.SECRET, Reason.HELD_OUT)
 """Reasons of which the first refusal says more than that something failed."""
 _WAS_CANCELLED = " was cancelled"
 """How gates and implementers say that a command of theirs was ended from outside."""

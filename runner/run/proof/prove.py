@@ -120,7 +120,7 @@ def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome
     lines = (name_script(as_command(one.command)) for one in task.test_contracts)
     if not all(memory.has_passed(outcome.tree, line) for line in lines):
         return None
-    bench = _make_context(assignment, site, outcome, site.environment(assignment))
+    bench = make_context(assignment, site, outcome, site.environment(assignment))
     for check in (one for one in checks_of(task, site.settings) if one.command):
         key = standing_key(check, bench)
         if key is None or memory.find(key) is None:
@@ -159,12 +159,13 @@ def bench_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> G
         ran_something = assignment.implementer is not None and not assignment.implementer.repeatable
         beside = site.settings.compile or (ran_something and not outcome.changes)
         site.memory.begin(site.place, clean=not beside)
-    return _make_context(assignment, site, outcome, environment)
+    return make_context(assignment, site, outcome, environment)
 
 
-def _make_context(
+def make_context(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, environment: dict[str, str]
 ) -> GateContext:
+    """What checks of a proposal work with; nothing starts."""
     folder = f"{assignment.task.id}/{assignment.attempt}"
     return GateContext(
         task=assignment.task,

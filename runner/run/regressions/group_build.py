@@ -58,6 +58,7 @@ def link(lander: Lander, task: Task, outcome: Outcome, parent: str, how: str) ->
     """Make a member's commit; it is on no branch yet."""
     if not outcome.changes:
         return Link(task, outcome, how, parent, outcome.tree)
+    outcome = lander.with_held_out(task, outcome, parent)
     made = lander.commit(task, outcome, parent or None, how)
     return Link(task, outcome, how, made.sha, made.tree)
 

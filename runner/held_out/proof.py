@@ -1,0 +1,307 @@
+"""The proof by held-out tests: they run beside hostile code, so little of it leaves.
+
+The proposal passes them first. A contract that also passes on the base then runs on a tree whose
+changed functions raise: one that passes there, too, cannot fail.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.errors import RunnerError
+from runner.gates import commands, contract_tests, coverage, coverage_gate, shim
+from runner.gates.base import Check, Fitted
+from runner.gates.check_run import try_check
+from runner.gates.mutation.stubs import stub_changes
+from runner.held_out import workspace
+from runner.held_out.items import find_items
+from runner.held_out.naming import find_names
+from runner.lazy_dataclass import dataclass
+from runner.model import Finding, Network, ProvenBy, Severity, Verdict, digest_of
+from runner.model.grades import would_show
+from runner.model.words import HELD_OUT
+from runner.process.base import Ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from runner.gates.base import GateContext
+    from runner.gates.check_run import CheckRun
+    from runner.held_out.part import HeldOutPart
+    from runner.model import Change, Proof
+    from runner.process.base import Place
+
+_NOTHING = digest_of(b"")
+_COULD_NOT_START = (126, 127)
+
+
+@dataclass(frozen=True, slots=True)
+class ContractResult:
+    """What leaves the proof of one held-out contract."""
+
+    proof: Proof
+    passed: tuple[str, ...] = ()
+    """Acceptance ids whose tests all passed."""
+    failed: tuple[str, ...] = ()
+    fails_on: str = ""
+    """The tree on which it failed: `base` or `stub`; none where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutProof:
+    """What all held-out contracts of a task came to."""
+
+    results: tuple[ContractResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutBench:
+    """What a held-out proof works with."""
+
+    part: HeldOutPart
+    contents: Mapping[str, bytes]
+    """The files' bytes by path."""
+    context: GateContext
+    """Where the visible checks ran: what the change is, and what they said."""
+    workspaces: Path
+    """The folder for throw-away copies, which every sandbox masks."""
+    results: Path
+    """The folder that keeps names and output."""
+    lay_out: Callable[[tuple[Change, ...]], None]
+    """Makes the slot's tree the base with these changes."""
+    environment: Callable[[Place], dict[str, str]]
+    """The variables of commands that run in a place."""
+    passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """What is known of contracts on a base, for the attempts of a run."""
+    inspect: Callable[[Place], tuple[Finding, ...]] = lambda _place: ()
+    """Passes the files through the write pipeline once more."""
+
+
+def prove(bench: HeldOutBench) -> HeldOutProof:
+    """Run the held-out contracts on the proposal; then ask whether they can fail."""
+    _empty(bench.results)
+    changes = bench.context.changes
+    try:
+        with _open(bench, changes) as inner:
+            proof = _prove_proposal(inner, bench)
+        if any(one.refuses and one.check != HELD_OUT for one in proof.findings):
+            return proof
+        noticed = _find_noticed(bench)
+    finally:
+        bench.lay_out(changes)
+    results = tuple(replace(one, fails_on=noticed.get(one.proof.id, "")) for one in proof.results)
+    return HeldOutProof(results, (*proof.findings, *_find_silent(noticed)))
+
+
+def _prove_proposal(inner: GateContext, bench: HeldOutBench) -> HeldOutProof:
+    others = workspace.list_files(inner.place)
+    named = tuple(find_names(inner.changes, inner.before, bench.contents, others))
+    if named:
+        return HeldOutProof(findings=named)
+    try:
+        workspace.put_files(inner.place, bench.contents)
+    except RunnerError as error:
+        message = f"{error.message}: a held-out file needs this place"
+        return HeldOutProof(findings=(Finding("scope", message, path=error.where),))
+    measures = not inner.task.test_contracts
+    runs = [_run(check, inner, measures=measures) for check in _checks(bench)]
+    results = tuple(_weigh(run, bench) for run in runs)
+    failed = tuple(
+        _explain(run, result) for run, result in zip(runs, results, strict=True) if not run.passed
+    )
+    _keep(runs, bench.results)
+    if failed:
+        return HeldOutProof(results, failed)
+    more = (
+        *(_weigh_coverage(inner, bench) if measures else ()),
+        *bench.inspect(inner.place),
+        *_run_gates(inner),
+    )
+    return HeldOutProof(results, more)
+
+
+# --- the trees ------------------------------------------------------------------------
+
+
+@contextmanager
+def _open(bench: HeldOutBench, changes: tuple[Change, ...]) -> Iterator[GateContext]:
+    """Yield the context of commands in a throw-away copy of the base with these changes."""
+    context = bench.context
+    bench.lay_out(changes)
+    mounted = context.sandbox.contains
+    with workspace.open_workspace(bench.workspaces, context.place, mounted=mounted) as place:
+        environment = bench.environment(place)
+        environment |= shim.watch_environment(place, context.sandbox, environment)
+        yield replace(
+            context,
+            place=place,
+            environment=environment,
+            logs=bench.results,
+            logs_shown="",
+            tell=_say_nothing,
+            changes=changes,
+            former={},
+            on_base=None,
+            kept=None,
+            memory=None,
+            ran={},
+            observed=(),
+        )
+
+
+def _say_nothing(_line: str) -> None:
+    """Show no line of output."""
+
+
+def _checks(bench: HeldOutBench) -> tuple[Check, ...]:
+    """The held-out contracts as checks; a sandbox has a loopback of its own, or no network."""
+    context = bench.context
+    network = Network.LOOPBACK if context.sandbox.contains else Network.NO
+    task = replace(context.task, test_contracts=bench.part.contracts)
+    return tuple(
+        replace(check, network=network) for check in contract_tests.checks(task, context.settings)
+    )
+
+
+def _run(check: Check, inner: GateContext, *, measures: bool = False) -> CheckRun:
+    plain = Fitted(check.command, {})
+    fitted = coverage.fit(check, inner, plain) if measures else plain
+    run = try_check(check, inner, fitted)
+    inner.ran[check.id] = run
+    return run
+
+
+# --- what leaves ----------------------------------------------------------------------
+
+
+def _weigh(run: CheckRun, bench: HeldOutBench) -> ContractResult:
+    """Return what may be told of a run: exit code, counts and acceptance ids."""
+    files = tuple((one.path, one.digest) for one in bench.part.files)
+    proof = replace(run.proof, output=_NOTHING, log="", note="", held_out=files)
+    ids = [item.id for item in bench.context.task.acceptance_items if item.id]
+    bad, good = set[str](), set[str]()
+    for test in run.results.tests if run.results else ():
+        named = find_items(test, bench.contents, ids)
+        (good if test.outcome == "passed" else bad).update(named)
+    failed = tuple(one for one in ids if one in bad) if not run.passed else ()
+    return ContractResult(proof, tuple(one for one in ids if one in good - bad), failed)
+
+
+def _explain(run: CheckRun, result: ContractResult) -> Finding:
+    """Return why a contract failed, without the name of a test or a line of output."""
+    check, ran = run.check, run.ran
+    tests = run.results.tests if run.results else ()
+    if ran.ended is Ended.EXITED and ran.exit in _COULD_NOT_START:
+        hint = "install the program, or correct the command in the plan"
+        message = f"{check.id} could not run here (exit code {ran.exit})"
+        return Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
+    if run.failing:
+        which = f": {', '.join(result.failed)}" if result.failed else ""
+        verb = "fails" if len(run.failing) == 1 else "fail"
+        message = f"{len(run.failing)} of {len(tests)} held-out tests {verb}{which}"
+    elif ran.ended in (Ended.IDLE, Ended.HARD):
+        message = "the held-out tests did not end in time"
+    elif ran.passed:
+        message = "no held-out test ran"
+    else:
+        message = f"the held-out tests fail with exit code {ran.exit}"
+    return Finding(check.id, message)
+
+
+def _keep(runs: Iterable[CheckRun], folder: Path) -> None:
+    """Write the names and messages of tests where only a person reads them."""
+    for run in runs:
+        tests = run.results.tests if run.results else ()
+        rows = [
+            {"test": one.id, "outcome": str(one.outcome), "message": one.message} for one in tests
+        ]
+        content = json.dumps(rows, indent=1).encode()
+        effects.write_file(folder / f"{run.check.id}.json", content, mode=0o600, durable=False)
+
+
+def _empty(folder: Path) -> None:
+    workspace.make_private_folder(folder)
+    for old in folder.iterdir():
+        if not old.is_dir():
+            effects.unlink(old)
+
+
+def _weigh_coverage(inner: GateContext, bench: HeldOutBench) -> Iterator[Finding]:
+    """Say that too few of the task's lines ran, and not which."""
+    task = replace(inner.task, test_contracts=bench.part.contracts)
+    for check in coverage_gate.checks(task, inner.settings):
+        proved = coverage_gate.prove(check, replace(inner, task=task))
+        short = proved.coverage and proved.coverage.percent < proved.coverage.threshold
+        if short and any(one.refuses for one in proved.findings):
+            yield Finding(check.id, "the held-out tests run too few lines of the change")
+
+
+def _run_gates(inner: GateContext) -> Iterator[Finding]:
+    """Run lint and type gates with the held-out files; those that pass without them."""
+    passed = {one.id for one in inner.proofs if one.verdict is Verdict.PASS and not one.note}
+    for check in commands.checks(inner.task, inner.settings):
+        static = would_show(check.kind, check.id, check.command) is ProvenBy.STATIC
+        if not (static and check.id in passed):
+            continue
+        proved = commands.prove(check, inner)
+        if any(one.refuses for one in proved.findings):
+            name = check.id.removeprefix("gate:")
+            message = f"gate {name} passes on the change and fails with the held-out files"
+            hint = f"see why: runner hold-out --show {inner.task.id}"
+            yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
+
+
+# --- whether they can fail --------------------------------------------------------------
+
+
+def _find_noticed(bench: HeldOutBench) -> dict[str, str]:
+    """Return for each contract where it failed: `base`, `stub`, or nothing; else it is left out."""
+    context, checks = bench.context, _checks(bench)
+    digests = tuple(one.digest for one in bench.part.files)
+    keys = {check.id: (context.base, check.command, *digests) for check in checks}
+    unknown = [check for check in checks if keys[check.id] not in bench.passed_on_base]
+    for id_, passed in _try(unknown, bench, ()).items():
+        bench.passed_on_base[keys[id_]] = passed
+    on_base = {check.id: bench.passed_on_base[keys[check.id]] for check in checks}
+    noticed = {id_: "base" for id_, passed in on_base.items() if not passed}
+    is_only_proof = not context.task.test_contracts
+    asked = [check for check in checks if is_only_proof or on_base[check.id]]
+    stubbed = stub_changes(context.changes, context.before, context.is_test) if asked else ()
+    if not stubbed:
+        return noticed
+    on_stub = _try(asked, bench, stubbed)
+    if is_only_proof and all(on_stub.values()):
+        return dict.fromkeys(on_stub, "")
+    noticed |= {id_: "" if passed else "stub" for id_, passed in on_stub.items() if on_base[id_]}
+    return noticed
+
+
+def _try(
+    checks: Iterable[Check], bench: HeldOutBench, changes: tuple[Change, ...]
+) -> dict[str, bool]:
+    """Return whether each contract passes on the base with these changes."""
+    checks = tuple(checks)
+    if not checks:
+        return {}
+    with _open(bench, changes) as opened:
+        inner = replace(opened, logs=bench.results / ("stub" if changes else "base"))
+        workspace.make_private_folder(inner.logs)
+        try:
+            workspace.put_files(inner.place, bench.contents)
+        except RunnerError:  # the base has a file in the place of a folder: nothing runs there
+            return {check.id: False for check in checks}
+        return {check.id: _run(check, inner).passed for check in checks}
+
+
+def _find_silent(noticed: Mapping[str, str]) -> Iterator[Finding]:
+    for id_, where in noticed.items():
+        if not where:
+            message = f"{id_} passes without the work: its held-out tests cannot fail"
+            hint = "hold out tests that need the work, or let it pass: runner approve"
+            yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)

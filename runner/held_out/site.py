@@ -1,0 +1,55 @@
+"""What a job slot needs to prove by held-out tests."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.held_out.store import HeldOutStore
+from runner.lazy_dataclass import dataclass
+from runner.process.mounts import inner_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Self
+
+    from runner.process.base import Place, Sandbox
+
+_WORKSPACES = "workspaces"
+_CACHES = ("npm_config_cache", "PRE_COMMIT_HOME", "XDG_CACHE_HOME")
+"""Variables that name a folder which later commands would read."""
+
+
+class HeldOutFolders(NamedTuple):
+    """Where the held-out files of one plan lie, and where their tests run."""
+
+    store: HeldOutStore
+    workspaces: Path
+    """The folder for throw-away copies of trees, which every sandbox masks."""
+
+    @classmethod
+    def of(cls, top: Path, common_dir: Path, plan_path: str, chosen: Path | None) -> Self:
+        """Return the folders of a plan; `chosen` is the person's setting `held_out_dir`."""
+        store = HeldOutStore.open(top, common_dir, plan_path, chosen)
+        return cls(store, top / _WORKSPACES)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutSite:
+    """The store of held-out files, and the environment of commands that run with them."""
+
+    store: HeldOutStore
+    workspaces: Path
+    environment_at: Callable[[Place], Mapping[str, str]]
+    """The variables of commands that run in a place."""
+    passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """What is known of contracts on a base, for all attempts of a run."""
+
+    def environment(self, place: Place, sandbox: Sandbox) -> dict[str, str]:
+        """Return the variables of a held-out run: HOME and temporary folder are its own."""
+        environ = dict(self.environment_at(place))
+        if sandbox.encloses:  # it makes both
+            return environ
+        private = inner_environment(environ, place.box)
+        return {name: value for name, value in private.items() if name not in _CACHES}

@@ -1,0 +1,104 @@
+"""The held-out proof of an attempt: what it needs of the slot, and what its outcome hears of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.held_out.enclosure import is_enclosed
+from runner.held_out.store import MissingFilesError
+from runner.journal.events import GateCompleted
+from runner.lazy_module import lazy_module
+from runner.model import Finding
+from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
+from runner.model.words import HELD_OUT
+from runner.model.work import with_rows
+from runner.run.proof.prove import make_context
+from runner.run.proof.stages import measure_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.registry import Proven
+    from runner.held_out import proof
+    from runner.held_out.site import HeldOutSite
+    from runner.model import Change, Outcome
+    from runner.process.base import Place
+    from runner.run.assignment import Assignment, WorkerContext
+else:
+    proof = lazy_module("runner.held_out.proof")
+
+MISSING = "held-out-files"
+"""The check of a finding that held-out files are not on this machine."""
+
+
+def prove_held_out(
+    assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven
+) -> Proven:
+    """Return the proof with what the held-out contracts say, where its visible checks passed."""
+    refused = any(one.refuses and not one.asks for one in proven.findings)
+    here = site.held_out
+    if not assignment.held_out or here is None or assignment.is_partial or refused:
+        return proven
+    task = replace(assignment.task, held_out_files=assignment.held_out.files)
+    try:
+        contents = here.store.read_all(task)
+    except MissingFilesError as error:
+        missing = Finding(MISSING, error.message, hint=error.hint)
+        return replace(proven, findings=(*proven.findings, missing))
+    results = here.store.results_of(task.id)
+    assert results is not None  # files were read from there
+    context = make_context(assignment, site, outcome, dict(site.base_environment))
+    bench = proof.HeldOutBench(
+        part=assignment.held_out,
+        contents=contents,
+        context=replace(context, proofs=proven.proofs),
+        workspaces=here.workspaces,
+        results=results,
+        lay_out=partial(_lay_out, assignment, site),
+        environment=partial(_environment, assignment, site, here),
+        passed_on_base=here.passed_on_base,
+    )
+    with measure_stage(assignment, site, HELD_OUT):
+        found = proof.prove(bench)
+    proofs = tuple(one.proof for one in found.results)
+    for one in proofs:
+        site.crew.report(task.id, assignment.attempt, GateCompleted(proof=one))
+    rows = _make_rows(found, assignment, site, here)
+    items = [item.id for item in task.acceptance_items if item.id]
+    return replace(
+        proven,
+        proofs=with_rows((*proven.proofs, *proofs), rows, items),
+        findings=(*proven.findings, *found.findings),
+    )
+
+
+def _make_rows(
+    found: proof.HeldOutProof, assignment: Assignment, site: WorkerContext, here: HeldOutSite
+) -> Iterator[AcceptanceRow]:
+    """Yield what the contracts say of acceptance items, with what lowers its worth."""
+    task, part = assignment.task, assignment.held_out
+    once_in_git = any(here.store.record_of(task.id, one.path).once_in_git for one in part.files)
+    base = here.store.base
+    environment = site.environment(assignment)
+    enclosed = base is not None and is_enclosed(site.sandbox, site.place, environment, base)
+    for one in found.results:
+        doubt = Doubt.NONE if one.fails_on else Doubt.CANNOT_FAIL
+        doubt = Doubt.ONCE_IN_GIT if once_in_git else doubt
+        doubt = doubt if enclosed else Doubt.NOT_ENCLOSED
+        for items, verdict in ((one.passed, ItemVerdict.MET), (one.failed, ItemVerdict.NOT_MET)):
+            for item in items:
+                yield AcceptanceRow(item, verdict, Judge.TESTS, one.proof.id, doubt=doubt)
+
+
+def _lay_out(assignment: Assignment, site: WorkerContext, changes: tuple[Change, ...]) -> None:
+    site.reset(assignment.base)
+    site.scratch.apply(changes)
+
+
+def _environment(
+    assignment: Assignment, site: WorkerContext, here: HeldOutSite, place: Place
+) -> dict[str, str]:
+    own = site.environment(assignment).items() - site.base_environment.items()
+    return here.environment(place, site.sandbox) | dict(own)

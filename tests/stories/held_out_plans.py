@@ -1,0 +1,72 @@
+"""A plan with held-out tests, whose files are in the person's store."""
+
+import os
+
+from workplace import a_task
+
+from runner.held_out.store import FileRecord, make_store_id
+from runner.model import digest_of
+from runner.project import Project
+
+TESTS = "tests/test_acceptance.py"
+VISIBLE = "tests/test_visible.py"
+SECRET = "a held-out sentence that nobody may read"
+HELD_OUT = f'''"""{SECRET}"""
+import shop
+
+
+def test_a_price_is_a_number():
+    """A1"""
+    assert shop.price(2) == 6
+
+
+def test_a_free_item_costs_nothing():
+    """A2: nothing for nothing"""
+    assert shop.price(0) == 0
+
+
+# A2: also many
+def test_many_items():
+    assert shop.price(100) == 300
+'''
+SEEN = "import shop\n\n\ndef test_price():\n    assert shop.price(1) == 3\n"
+RIGHT = {"shop.py": "def price(count):\n    return 3 * count\n", VISIBLE: SEEN}
+WRONG = {"shop.py": "def price(count):\n    return count + 2\n", VISIBLE: SEEN}
+PYTEST = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3 -m pytest -q -p no:cacheprovider"
+
+
+def store_of(workplace):
+    return Project.open(workplace.root, os.environ).held_out.store
+
+
+def hold_out(workplace, files, task="TASK-001", *, once_in_git=False):
+    """Put files into the store, as `runner hold-out` does."""
+    make_store_id(Project.open(workplace.root, os.environ).folders.common)
+    for path, text in files.items():
+        store_of(workplace).put(task, path, text.encode(), FileRecord(once_in_git))
+
+
+def a_held_out_task(files, *fields, id_="TASK-001", visible=(VISIBLE,), **more):
+    """A section whose contract TC-002 runs the first file, which is held out."""
+    lines = [f"TC-001 (unit): `{PYTEST} {path}`" for path in visible]
+    lines += [f"TC-002 (unit, held out): `{PYTEST} {next(iter(files))}`"]
+    listed = [f"`{path}` {digest_of(text.encode())}" for path, text in files.items()]
+    items = ["A1: a price is a number", "A2: nothing costs nothing"]
+    own = (
+        _list("Acceptance", items),
+        _list("Test contracts", lines),
+        _list("Held-out files", listed),
+    )
+    return a_task(id_, outputs=["shop.py", VISIBLE], fields=(*own, *fields), **more)
+
+
+def _list(name, entries):
+    return "\n  - ".join((f"{name}:", *entries))
+
+
+def planned(workplace, *fields, files=None, **more):
+    """A repository with one task whose tests are held out."""
+    files = {TESTS: HELD_OUT} if files is None else files
+    workplace.write({"tests/.keep": "", "conftest.py": ""})
+    workplace.plan(a_held_out_task(files, *fields, **more))
+    hold_out(workplace, files)

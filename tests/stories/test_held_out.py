@@ -1,0 +1,188 @@
+"""Held-out tests: the implementer never sees them, and they decide before the work lands."""
+
+import json
+
+import pytest
+from held_out_plans import HELD_OUT, RIGHT, SECRET, TESTS, WRONG, hold_out, planned, store_of
+from scripted_agent import Script, writes
+
+THIRD = {"shop.py": "def price(count):\n    return 2 + count\n"}
+FOURTH = {"shop.py": "def price(count):\n    return 1 + count + 1\n"}
+
+
+@pytest.fixture(params=["bubblewrap", "none"])
+def sandbox(request, monkeypatch):
+    """Each way in which commands are enclosed on this machine."""
+    monkeypatch.setenv("RUNNER_SANDBOX", request.param)
+    return request.param
+
+
+def notes(workplace):
+    return workplace.status_line("TASK-001")
+
+
+def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    planned(workplace)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert len(script.told) == 1
+    assert workplace.read(TESTS) == HELD_OUT
+    landed = workplace.git("show", "--name-only", "--format=", "HEAD~1").split()
+    assert {TESTS, "shop.py"} <= set(landed)
+    assert store_of(workplace).list_paths("TASK-001") == ()
+    assert workplace.dirt == []
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert "Proof: TC-002 pass exit=0 passed=3" in message
+    assert f"Held-out: {TESTS} sha256:" in message
+    assert "Grade: proven, independent" in message
+    assert workplace.run().code == 0
+    assert workplace.runner("verify", "TASK-001").code == 0
+
+
+def test_wrong_work_hears_counts_and_items_alone(workplace, monkeypatch, sandbox):
+    script = Script({"TASK-001": [writes(WRONG), writes(RIGHT)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX", sandbox)
+    planned(workplace)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    told = script.attempts()[1][0].text
+    assert "TC-002" in told
+    assert "3 of 3 held-out tests fail: A1, A2" in told
+    assert "test_many_items" not in told
+    assert SECRET not in told
+    journal = json.dumps(workplace.events)
+    assert SECRET not in journal
+    assert "test_many_items" not in journal
+    assert SECRET not in ended.said
+
+
+def exhausted(workplace, monkeypatch):
+    steps = [writes(WRONG), writes(WRONG | THIRD), writes(WRONG | FOURTH), writes(RIGHT)]
+    script = Script({"TASK-001": steps}).installed(monkeypatch)
+    planned(workplace)
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 3
+    return script
+
+
+def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
+    exhausted(workplace, monkeypatch)
+    assert "3 of 3 held-out tests fail: A1, A2" in notes(workplace)
+    shown = workplace.runner("list", "--json").document["tasks"][0]
+    assert shown["reason"] == "held-out"
+    assert not workplace.has(TESTS)
+
+
+def test_retry_says_that_the_tests_are_right(workplace, monkeypatch):
+    script = exhausted(workplace, monkeypatch)
+    ended = workplace.runner("retry", "TASK-001")
+    assert ended.code == 0, ended.said
+    assert len(script.told) == 4
+    assert "the held-out tests are right: TC-002: 3 of 3" in script.attempts()[3][0].text
+    assert workplace.read(TESTS) == HELD_OUT
+
+
+def test_a_retry_by_a_program_gives_no_new_rounds(workplace, monkeypatch):
+    script = exhausted(workplace, monkeypatch)
+    script.steps["TASK-001"] = [writes(WRONG)]
+    monkeypatch.setenv("CLAUDECODE", "1")
+    ended = workplace.runner("retry", "TASK-001")
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 4
+
+
+def test_an_approval_needs_a_person_with_a_reason_and_lands_these_bytes(workplace, monkeypatch):
+    exhausted(workplace, monkeypatch)
+    refused = workplace.runner("approve", "TASK-001")
+    assert refused.code != 0
+    assert "needs a reason" in refused.err
+    with monkeypatch.context() as by_an_agent:
+        by_an_agent.setenv("CLAUDECODE", "1")
+        refused = workplace.runner("approve", "TASK-001", "--reason", "fine")
+        assert refused.code == 3
+        assert "only a person" in refused.err
+    ended = workplace.runner("approve", "TASK-001", "--reason", "the price list is fixed")
+    assert ended.code == 0, ended.said
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert workplace.read("shop.py") == FOURTH["shop.py"]
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert "Proof: TC-002 known exit=1" in message
+    assert "Grade: proven by tests" in message
+    assert "the price list is fixed" in workplace.runner("evidence", "TASK-001").out
+
+
+IDLE = '''import shop
+
+
+def test_it_is_a_module():
+    """A1 A2"""
+    assert shop.__name__ == "shop"
+'''
+
+
+def test_tests_that_cannot_fail_are_a_question_that_no_brief_tells(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    workplace.write({"shop.py": "def price(count):\n    return 1\n"})
+    planned(workplace, files={TESTS: IDLE})
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 1
+    assert "TC-002 passes without the work: its held-out tests cannot fail" in notes(workplace)
+    ended = workplace.runner("approve", "TASK-001", "--reason", "the visible test does")
+    assert ended.code == 0, ended.said
+    assert workplace.run().code == 0
+    assert len(script.told) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [(f"SKIP = '{TESTS}'", TESTS), ("SKIP = 'test_acceptance.py'", "test_acceptance.py")],
+)
+def test_a_change_that_names_a_held_out_file_is_refused(workplace, monkeypatch, line, word):
+    named = RIGHT | {"shop.py": f"{RIGHT['shop.py']}{line}\n"}
+    script = Script({"TASK-001": [writes(named), writes(RIGHT)]}).installed(monkeypatch)
+    planned(workplace)
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert f"an added line names the held-out file {TESTS}" in script.attempts()[1][0].text
+    assert word not in workplace.read("shop.py")
+
+
+def test_no_implementer_writes_at_the_path_of_a_held_out_file(workplace, monkeypatch):
+    own = RIGHT | {TESTS: "def test_nothing():\n    pass\n"}
+    script = Script({"TASK-001": [writes(own), writes(RIGHT)]}).installed(monkeypatch)
+    planned(workplace)
+    workplace.edit_plan("- Output files: ", "- Output files: `tests/**`, ")
+    workplace.commit()
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert "is a held-out file, which no implementer may write" in script.attempts()[1][0].text
+    assert workplace.read(TESTS) == HELD_OUT
+
+
+def test_a_task_waits_until_its_files_are_on_this_machine(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    planned(workplace)
+    store_of(workplace).drop("TASK-001", TESTS)
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert script.told == []
+    assert f"held-out {TESTS} is not on this machine" in notes(workplace)
+    assert "runner hold-out TASK-001" in notes(workplace)
+    hold_out(workplace, {TESTS: HELD_OUT})
+    assert workplace.run().code == 0
+
+
+def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
+    wrong = {"shop.py": WRONG["shop.py"]}
+    right = {"shop.py": RIGHT["shop.py"]}
+    script = Script({"TASK-001": [writes(wrong), writes(right)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_REQUIRE_PROOF", "always")
+    planned(workplace, visible=())
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert len(script.told) == 2
