@@ -11,9 +11,7 @@ from runner.surface.manifests import find_lock, is_locked, manifest_kind, read_m
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ELSEWHERE = re.compile(
-    r"(?:git|https?|file|ssh|github|link)[:+@]|'(?:git|path|url)'|\"(?:git|path|url)\""
-)
+_ELSEWHERE = re.compile(r"(?:git|https?|ssh|github)[:+@]|'(?:git|url)'")
 
 
 def find_changes(trees: Trees) -> Iterator[Fact]:
@@ -36,8 +34,10 @@ def _compare(
     trees: Trees,
 ) -> Iterator[Fact]:
     is_new_file = trees.before(path) is None
+    in_tests = trees.is_test(path)
     lock = find_lock(path, trees.after)
-    for name, (want, dev) in new.items():
+    for name, (want, own) in new.items():
+        dev = own or in_tests
         if name in old:
             if _ELSEWHERE.search(want) and want != old[name][0]:
                 message = f"takes {name} from another place: {want}"

@@ -91,7 +91,8 @@ def _differences(old: Symbol, new: Symbol) -> Iterator[tuple[str, tuple[str, ...
         )
     if old.result and new.result and old.result != new.result:
         verb = "is" if new.parameters is None else "returns"
-        breaks = new.is_typed or new.parameters is not None
+        is_wider = "{" in old.result and not new.is_typed  # a type with members may have more
+        breaks = new.is_typed or (new.parameters is not None and not is_wider)
         yield f"{verb} {shorten(new.result)}, was {shorten(old.result)}", (), breaks
     elif old.is_async != new.is_async and not (old.result and new.result):
         yield "returns a promise" if new.is_async else "returns no promise", (), True
