@@ -37,11 +37,13 @@ _GROWS = regex(
     r"|disable_error_code|ignores|\w*[iI]gnorePatterns|exclude-rules|per-file-ignores(?:\..*)?)"
 )
 """Lists that are looser when they are longer."""
-_SHRINKS = regex(
-    r".*(?:\.|_|-)(?:select|enable|enable_error_code|testpaths|files|packages|source|include|strict"
-    r"|python_(?:files|classes|functions))|pre-commit.*\.id"
-)
+_SHRINKS = regex(r".*(?:\.|_|-)(?:select|enable|enable_error_code|strict)|pre-commit.*\.id")
 """Lists that are looser when they are shorter."""
+_PLACES = regex(
+    r"(?:mypy|(?:based)?pyright|coverage|pytest|tsconfig)\.(?:testpaths|files|packages|source|include"
+    r"|python_(?:files|classes|functions))"
+)
+"""Lists that are looser when they lose something and gain nothing: else places were renamed."""
 _LEVEL_KEY = regex(r"(?:eslint|biome|cargo|pyright|basedpyright)\b.*")
 _LEVELS = (
     ("off", "none", "allow", "0", "false"),
@@ -64,9 +66,10 @@ def find_looser(trees: Trees) -> Iterator[Fact]:
     for path in (one.path for one in trees.changes if is_setting_file(one.path)):
         folder = path.rpartition("/")[0]
         try:
-            for version, content in ((before, trees.before(path)), (after, trees.after(path))):
-                values = read_settings(path, read_text(content) or "")
-                version.update({f"{folder}:{key}": (one, path) for key, one in values.items()})
+            contents = trees.before(path), trees.after(path)
+            versions = [read_settings(path, read_text(one) or "") for one in contents]
+            for known, values in zip((before, after), versions, strict=True):
+                known.update({f"{folder}:{key}": (one, path) for key, one in values.items()})
         except UnreadableError as error:
             yield skip_file(path, str(error))
         except (ValueError, AttributeError, TypeError, RecursionError):
@@ -111,6 +114,8 @@ def _is_looser(key: str, old: object, new: object) -> bool:
 
 
 def _level(value: object) -> int | None:
+    if value is None:
+        return None
     first = value[0] if isinstance(value, list) and value else value
     first = first.get("level") if isinstance(first, dict) else first
     said = str(int(first) if isinstance(first, float) else first).lower()
@@ -128,7 +133,9 @@ def _find_items(key: str, old: list[str], new: list[str]) -> Iterator[str]:
         yield from (f"without {one}" for one in old if one not in new and one.startswith("error"))
     elif _GROWS.fullmatch(key):
         yield from (f"with {one}" for one in new if one not in old)
-    elif _SHRINKS.fullmatch(key) and "all" not in map(str.lower, new):
+    elif _SHRINKS.fullmatch(key) and "all" in map(str.lower, new):
+        return
+    elif _SHRINKS.fullmatch(key) or (_PLACES.fullmatch(key) and set(new) < set(old)):
         yield from (f"without {one}" for one in old if one not in new)
 
 

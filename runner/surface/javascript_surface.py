@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runner.lazy_pattern import regex
 from runner.surface.exports import Module, read_module
 from runner.surface.facts import SCRIPTS, Fact, Trees, read_text
-from runner.surface.nodes import read_root
+from runner.surface.nodes import UnreadableError, read_root
 from runner.surface.symbols import REMOVED, Symbol, compare_surfaces
 from runner.text.foreign_documents import parse_json
 
@@ -49,7 +49,10 @@ def _compare_package(folder: str, paths: list[str], trees: Trees) -> Iterator[Fa
     entries = _find_entries(folder, paths, trees)
     seen = set[tuple[str, str]]()
     for entry in entries or paths:
-        for fact in compare_surfaces(entry, old.read(entry), new.read(entry)):
+        before, after = old.read(entry), new.read(entry)
+        if broken := next(iter(new.unread.keys() - old.unread.keys()), ""):
+            raise UnreadableError(f"syntax error in {broken}")
+        for fact in compare_surfaces(entry, before, after):
             name = fact.names[-1].partition(".")[0]
             is_public = bool(entries) or trees.is_used(name, SCRIPTS)
             if is_public and not (fact.title == REMOVED and new.has_unread(name)):
@@ -100,7 +103,8 @@ class _Surfaces:
     def __init__(self, content: Callable[[str], bytes | None], parsed: Parsed) -> None:
         self._content, self._parsed = content, parsed
         self._known = dict[str, dict[str, Symbol]]()
-        self._unread = list[str]()
+        self.unread = dict[str, str]()
+        """The texts of files that the grammar does not allow."""
 
     def read(self, path: str) -> Mapping[str, Symbol]:
         """Return what a file exports, what it exports again included. Raises UnreadableError."""
@@ -125,7 +129,7 @@ class _Surfaces:
 
     def has_unread(self, name: str) -> bool:
         """Return whether a file that the grammar could not read has this name."""
-        return any(name in text for text in self._unread)
+        return any(name in text for text in self.unread.values())
 
     def _module(self, path: str) -> Module | None:
         text = read_text(self._content(path)) if len(self._known) < _MOST_FILES else None
@@ -135,7 +139,7 @@ class _Surfaces:
             root = read_root(path, text, strict=False)
             self._parsed[text] = read_module(root), root.has_error
         module, is_unread = self._parsed[text]
-        self._unread += [text] * is_unread
+        self.unread |= {path: text} if is_unread else {}
         return module
 
     def _resolve(self, path: str, source: str) -> str:
