@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from runner.config.settings import Loaded, Settings
     from runner.contracts import entries
     from runner.held_out import site
+    from runner.implementers import registry as implementer_registry
     from runner.journal.state import RunState
-    from runner.model import Digest, Status
+    from runner.model import Digest, Status, Task
     from runner.plan import cache, checks, conflicts, document, graph, ownership, spans
     from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
@@ -55,6 +56,7 @@ else:
     entries = lazy_module("runner.contracts.entries")
     environments = lazy_module("runner.process.environments")
     graph = lazy_module("runner.plan.graph")
+    implementer_registry = lazy_module("runner.implementers.registry")
     older_text = lazy_module("runner.run.older_text")
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
@@ -377,11 +379,18 @@ class Project:
             found=lambda name: self.find_program(name) is not None,
             exists=lambda path: (self.root / path).exists(),
             strict_contracts=self.settings.strict_contracts,
+            is_agent=self._is_agent,
         )
         if any(task.contracts for task in plan.tasks):
             found = (*found, *entries.unreadable(plan.tasks, places))
         problems = sorted((*plan.problems, *found), key=lambda one: (one.line, one.column))
         return Reading(data, plan, graph.TaskGraph.of(plan.tasks), tuple(problems))
+
+    def _is_agent(self, task: Task) -> bool:
+        """Whether an agent or a model builds a task."""
+        settings = self.settings
+        named = task.implementer or settings.implementer or settings.agent_command
+        return bool(named and implementer_registry.agent_of(task, settings))
 
 
 def _require_one_line(root: Path) -> None:

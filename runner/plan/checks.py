@@ -13,6 +13,7 @@ from runner.plan.diagnostic import Problem
 from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
+from runner.plan.held_out_checks import find_problems
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
 from runner.text.wording import did_you_mean, join_few
@@ -42,11 +43,13 @@ def check_plan(
     found: Callable[[str], bool],
     exists: Callable[[str], bool],
     strict_contracts: bool = False,
+    is_agent: Callable[[Task], bool] = lambda _: False,
 ) -> tuple[Problem, ...]:
     """Everything wrong with the plan as a whole, errors and warnings, in the order of the file.
 
     `found` says whether an executable is on PATH, `exists` whether a path is in the project. With
-    `strict_contracts` a task that is proven by nothing is an error, else a warning.
+    `strict_contracts` a task that is proven by nothing is an error, else a warning. `is_agent` says
+    whether an agent or a model builds a task.
     """
     every = tuple(tasks)
     by_id = {task.id: task for task in reversed(every)}
@@ -64,6 +67,7 @@ def check_plan(
         *_written_twice(plan),
         *_find_unused_commands(plan),
         *_commands(plan, found),
+        *_held_out(plan, is_agent),
         *_find_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
     ]
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
@@ -283,6 +287,15 @@ def _in_outputs(path: str, task: Task) -> bool:
     return path in task.outputs or any(
         is_glob(output) and matches(output, path) for output in task.outputs
     )
+
+
+# --- held-out tests -------------------------------------------------------------------
+
+
+def _held_out(plan: Plan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
+    for one in find_problems(plan.tasks, is_agent):
+        at = plan.places.at_line(one.line) if one.line else plan.places.heading(one.task)
+        yield _problem(plan, at, one.message, one.hint, one.severity)
 
 
 # --- commands -------------------------------------------------------------------------

@@ -145,13 +145,13 @@ def add_quote(
 
 def _stands_among_fields(data: bytes, task: Task, line: int) -> bool:
     """Whether a line has fields of the task behind it that a quote in its place would cut off."""
-    piece, _, fields = _read_section(data, task)
+    piece, _, fields = read_section(data, task)
     return any(
         node.start <= line - task.line < _end_of(node, piece.source) - 1 for node in fields.holders
     )
 
 
-def _read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]:
+def read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]:
     """The piece that begins with a task's heading, what stands below that, and the fields there."""
     # Of bytes, `splitlines` cuts at LF, CR and CR LF alone, as CommonMark does; of a str it would
     # also cut at U+2028, form feed and others.
@@ -164,7 +164,7 @@ def _read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]
 
 def _place(data: bytes, task: Task) -> int:
     """The line, from 0, before which a quote goes: behind the last block of fields or quotes."""
-    piece, below, fields = _read_section(data, task)
+    piece, below, fields = read_section(data, task)
     used = {run.line for field in fields.fields for value in field.values for run in value.runs}
     held = {node.start for node in fields.holders}
     ends = [

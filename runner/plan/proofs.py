@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from runner.plan.fields import Field
 
-_TEST = regex(
+TEST = regex(
     r"(?:\*\*|__|`)?(?P<id>(?>TC[-_ ]?[\w.-]*\w))(?:\*\*|__|`)?\s*+:?\s*+"
     r"(?:[(\[](?P<level>[\w\s,-]++)[)\]](?:\*\*|__)?)?\s*+"
     r"(?::|—|\u2013|-(?=\s))\s*+(?:\*\*|__)?\s*+",
@@ -146,8 +146,8 @@ def test_contracts(field: Field, first_line: int) -> tuple[TestContract, ...]:
 
 def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Complaint:
     line = run.line + first_line
-    run = _without_ticks(run, _TEST)
-    match = _TEST.match(run.text)
+    run = _without_ticks(run, TEST)
+    match = TEST.match(run.text)
     if match is None:
         only_code = len(parts := spans(run.text)) == 1 and parts[0].code
         if only_code:

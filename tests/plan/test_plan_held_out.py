@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from runner.errors import RunnerError
 from runner.model import AcceptanceItem, HeldOutFile
 from runner.plan.document import read_plan
+from runner.plan.held_out_edit import HeldOutLines, write_held_out
 
 DIGEST = "sha256:" + 64 * "a"
 PLAN = f"""# Shop
@@ -97,3 +99,73 @@ def test_a_path_with_brackets_is_a_file():
     task, problems = read(PLAN.replace("tests/test_models_acceptance.py", "app/[id]/a.test.ts"))
     assert problems == []
     assert task.held_out_files[0].path == "app/[id]/a.test.ts"
+
+
+# --- writing ------------------------------------------------------------------------------
+
+FILE = HeldOutFile("tests/test_a.py", DIGEST)
+HEAD = "# Shop\n\n## TASK-001: Bookings\n\n"
+TAIL = "\nProse stays.\n\n## TASK-002: Other\n\n- Output files: `b.py`\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted", "expected"),
+    [
+        (
+            "- Output files: `a.py`\n",
+            HeldOutLines((FILE,), add=(("TC-001", "pytest tests/test_a.py"),)),
+            (
+                "- Output files: `a.py`\n- Test contracts:\n"
+                "  - TC-001 (unit, held out): `pytest tests/test_a.py`\n"
+                f"- Held-out files:\n  - `tests/test_a.py` {DIGEST}\n"
+            ),
+        ),
+        (
+            "- Test contracts: `pytest tests/test_a.py`\n- Coverage: 80%\n",
+            HeldOutLines((FILE,), mark=frozenset({"TC-001"})),
+            (
+                "- Test contracts: TC-001 (unit, held out): `pytest tests/test_a.py`\n"
+                f"- Held-out files:\n  - `tests/test_a.py` {DIGEST}\n- Coverage: 80%\n"
+            ),
+        ),
+        (
+            (
+                "* Test contracts:\n    * TC-001 (e2e): `pytest tests/test_a.py`\n"
+                "    * **TC-002**: `pytest`\n* Status: BLOCKED\n"
+            ),
+            HeldOutLines((FILE,), mark=frozenset({"TC-001"}), add=(("TC-003", "make a"),)),
+            (
+                "* Test contracts:\n    * TC-001 (e2e, held out): `pytest tests/test_a.py`\n"
+                "    * **TC-002**: `pytest`\n    * TC-003 (unit, held out): `make a`\n"
+                f"* Held-out files:\n  - `tests/test_a.py` {DIGEST}\n* Status: BLOCKED\n"
+            ),
+        ),
+        (
+            (
+                "- Test contracts:\n  - TC-001 (unit, held out): `pytest tests/test_a.py`\n"
+                f"- Held-out files: `tests/test_a.py` {DIGEST}\n- Type: api\n"
+            ),
+            HeldOutLines((), drop=frozenset({"TC-001"})),
+            "- Type: api\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_lines_are_written_and_all_other_bytes_stay(fields, wanted, expected, end):
+    before, after = ((HEAD + one + TAIL).replace("\n", end).encode() for one in (fields, expected))
+    assert write_held_out(before, "TASK-001", wanted) == after
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "| Field | Value |\n|---|---|\n| Output files | `a.py` |\n",
+        "**Output files:** `a.py`\n",
+        "- Test contracts:\n\n  ```sh\n  pytest\n  pytest tests/test_a.py\n  ```\n",
+    ],
+)
+def test_a_form_that_is_not_edited_shows_the_lines_to_write(fields):
+    wanted = HeldOutLines((FILE,), add=(("TC-009", "pytest tests/test_a.py"),))
+    with pytest.raises(RunnerError, match="not edited") as error:
+        write_held_out((HEAD + fields + TAIL).encode(), "TASK-001", wanted)
+    assert f"  - `tests/test_a.py` {DIGEST}" in error.value.hint

@@ -1,0 +1,216 @@
+"""Write the lines of held-out tests into a task's section; every other byte stays."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.errors import RunnerError
+from runner.plan.document import read_plan
+from runner.plan.edit import read_section
+from runner.plan.fields import Style
+from runner.plan.proofs import TEST
+from runner.plan.source import line_end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.model import HeldOutFile, Task
+    from runner.plan.fields import Field
+
+_CONTRACTS, _FILES = "test_contracts", "held_out_files"
+_LEAD = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]+")
+
+
+class HeldOutLines(NamedTuple):
+    """What a task's section is to say of its held-out tests."""
+
+    files: tuple[HeldOutFile, ...]
+    mark: frozenset[str] = frozenset()
+    """Ids of visible contracts that become held out."""
+    add: tuple[tuple[str, str], ...] = ()
+    """Id and command of new held-out contracts."""
+    drop: frozenset[str] = frozenset()
+    """Ids of contracts that go."""
+
+    def show(self) -> str:
+        """Return the lines as a person would write them."""
+        contracts = [f"  - {id_} (unit, held out): `{command}`" for id_, command in self.add]
+        files = [f"  - `{one.path}` {one.digest}" for one in self.files]
+        head = ["- Test contracts:"] if contracts else []
+        return "\n".join((*head, *contracts, "- Held-out files:", *files))
+
+
+def write_held_out(
+    data: bytes, task_id: str, wanted: HeldOutLines, prefixes: tuple[str, ...] = ()
+) -> bytes:
+    """Return the plan with these lines in the section of a task.
+
+    Raises RunnerError, with the lines to write, where the section cannot be edited safely.
+    """
+    task = _find(data, task_id, prefixes)
+    _, _, body = read_section(data, task)
+    page = _Page(data, task.line - 1)
+    fields: dict[str, Field] = {}
+    for field in body.fields:
+        if field.key in (_CONTRACTS, _FILES) and field.key in fields:
+            raise _refuse(task_id, wanted)
+        fields[field.key] = field
+    anchor = fields.get(_CONTRACTS) or (body.fields[-1] if body.fields else None)
+    held = [one for one in (anchor, fields.get(_FILES)) if one is not None]
+    if anchor is None or any(
+        one.style is not Style.LIST or any("\n" in value.text for value in one.values)
+        for one in held
+    ):
+        raise _refuse(task_id, wanted)
+    page.edit_contracts(fields.get(_CONTRACTS), anchor, task, wanted)
+    page.edit_files(fields.get(_FILES), anchor, wanted)
+    edited = page.join()
+    _require_exact(task, edited, wanted, prefixes)
+    return edited
+
+
+def _find(data: bytes, task_id: str, prefixes: tuple[str, ...]) -> Task:
+    tasks = read_plan(data, "TASK-GRAPH.md", prefixes=prefixes).tasks
+    found = next((each for each in tasks if each.id == task_id), None)
+    if found is None:
+        raise RunnerError(f"the plan has no task {task_id}", hint="`runner list` shows the ids")
+    return found
+
+
+def _refuse(task_id: str, wanted: HeldOutLines) -> RunnerError:
+    return RunnerError(
+        f"the fields of {task_id} have a form that is not edited",
+        hint=f"write these lines into its section, then repeat the command:\n{wanted.show()}",
+    )
+
+
+def _require_exact(
+    task: Task, edited: bytes, wanted: HeldOutLines, prefixes: tuple[str, ...]
+) -> None:
+    """Raise RunnerError unless the new text says exactly what was wanted of the task."""
+    now = _find(edited, task.id, prefixes)
+    held = {one.id for one in task.held_out_contracts} | wanted.mark
+    held = (held | {id_ for id_, _ in wanted.add}) - wanted.drop
+    commands = {one.id: one.command for one in task.test_contracts if one.id not in wanted.drop}
+    if (
+        now.held_out_files != wanted.files
+        or {one.id for one in now.held_out_contracts} != held
+        or {one.id: one.command for one in now.test_contracts} != commands | dict(wanted.add)
+        or now.spec.what != task.spec.what
+    ):
+        raise _refuse(task.id, wanted)
+
+
+class _Page:
+    """The lines of the file, and what replaces or follows them."""
+
+    def __init__(self, data: bytes, first: int) -> None:
+        self._lines = data.splitlines(keepends=True)
+        self._first = first
+        self._end = line_end_of(data)
+        self._new: dict[int, str | None] = {}
+        self._behind: dict[int, list[str]] = {}
+
+    def join(self) -> bytes:
+        """Return the new text."""
+        return b"".join(self._pieces())
+
+    def _pieces(self) -> Iterator[bytes]:
+        for number, line in enumerate(self._lines):
+            text = line
+            if number in self._new:
+                new = self._new[number]
+                ending = line[len(line.rstrip(b"\r\n")) :]
+                text = b"" if new is None else _encode(new) + ending
+            behind = self._behind.get(number, ())
+            if behind and text and not text.endswith((b"\n", b"\r")):
+                text += self._end
+            yield text
+            yield from (_encode(one) + self._end for one in behind)
+
+    # --- fields -----------------------------------------------------------------------
+
+    def edit_contracts(
+        self, field: Field | None, anchor: Field, task: Task, wanted: HeldOutLines
+    ) -> None:
+        """Mark, drop and add contracts."""
+        numbers = {one.id: one.line - 1 - self._first for one in task.test_contracts}
+        for id_ in wanted.mark:
+            self._mark(numbers[id_], id_)
+        for id_ in wanted.drop:
+            self._new[self._first + numbers[id_]] = None
+        added = [f"{id_} (unit, held out): `{command}`" for id_, command in wanted.add]
+        if field is None and added:
+            lead = self._lead(anchor.name.line)
+            inner = " " * len(lead)
+            lines = [f"{lead}Test contracts:", *(f"{inner}- {one}" for one in added)]
+            self._put(_last_line(anchor), lines)
+        elif field is not None:
+            self._put(_last_line(field), [f"{self._item_lead(field)}{one}" for one in added])
+            gone = {numbers[id_] for id_ in wanted.drop}
+            lines_of = {run.line for value in field.values for run in value.runs}
+            if lines_of and lines_of <= gone and not added:
+                self._new[self._first + field.name.line] = None
+
+    def edit_files(self, field: Field | None, anchor: Field, wanted: HeldOutLines) -> None:
+        """Write the files anew, in the place of the lines that are there."""
+        items = [f"`{one.path}` {one.digest}" for one in wanted.files]
+        if field is not None:
+            lead = self._lead(field.name.line)
+            for number in range(field.name.line, _last_line(field) + 1):
+                self._new[self._first + number] = None
+            place, inner = field.name.line, self._item_lead(field)
+        else:
+            lead, place = self._lead(anchor.name.line), _last_line(anchor)
+            inner = " " * len(lead) + "- "
+        if items:
+            self._put(place, [f"{lead}Held-out files:", *(f"{inner}{one}" for one in items)])
+
+    def _mark(self, line: int, id_: str) -> None:
+        text = self._text(line)
+        lead = _LEAD.match(text)
+        start = lead.end() if lead else 0
+        if ":" in text[start:] and text[start:].casefold().startswith("test contracts:"):
+            start += len("test contracts:")
+            start += len(text[start:]) - len(text[start:].lstrip())
+        match = TEST.match(text, start)
+        if match and match["level"]:
+            at = match.end("level")
+            new = f"{text[:at]}, held out{text[at:]}"
+        elif match:
+            at = match.end("id")
+            new = f"{text[:at]} (unit, held out){text[at:]}"
+        else:
+            new = f"{text[:start]}{id_} (unit, held out): {text[start:]}"
+        self._new[self._first + line] = new
+
+    def _put(self, line: int, texts: list[str]) -> None:
+        if texts:
+            self._behind.setdefault(self._first + line, []).extend(texts)
+
+    def _text(self, line: int) -> str:
+        raw = self._lines[self._first + line].rstrip(b"\r\n")
+        return raw.decode("utf-8", "surrogateescape")
+
+    def _lead(self, line: int) -> str:
+        """What a field's line begins with: blanks and the mark of the list."""
+        match = _LEAD.match(self._text(line))
+        return match[0] if match else "- "
+
+    def _item_lead(self, field: Field) -> str:
+        """What an item below a field begins with."""
+        below = [run.line for value in field.values for run in value.runs[:1]]
+        nested = next((line for line in reversed(below) if line != field.name.line), None)
+        if nested is not None:
+            return self._lead(nested)
+        return " " * len(self._lead(field.name.line)) + "- "
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _last_line(field: Field) -> int:
+    """The last line of a field, from 0 in its section."""
+    return max([field.name.line, *(run.line for value in field.values for run in value.runs)])
