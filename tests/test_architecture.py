@@ -104,7 +104,7 @@ def test_what_is_loaded_late_is_what_its_types_say() -> None:
 MOST_IMPORTS_IN_FUNCTIONS = 150
 """Where a name would collide, or a library may be missing."""
 STAND_ALONE = (
-    *("gates/report_hook", "gates/sitecustomize_hook", "gates/startup_lines", "gates/lost_hook"),
+    *("gates/report_hook", "gates/sitecustomize_hook", "gates/startup_lines"),
     "gates/line_tracer",
     "contracts/inside/",
 )

@@ -227,12 +227,6 @@ def test_what_a_test_says_of_itself_is_taken_or_left(tmp_path, about):
     assert test_reports._read_kept(file, "") is not None
 
 
-def test_lines_of_a_lost_failure_that_are_no_numbers_are_left(tmp_path):
-    file = tmp_path / "a.lost"
-    file.write_text('{"test": "a", "failed": [["a.py", 1e999]]}\n')
-    assert [*test_reports._lost(file, "")] == []
-
-
 @NUMBERS
 def test_a_program_that_is_no_process_has_no_report(tmp_path, number):
     file = tmp_path / "go-1"

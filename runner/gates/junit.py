@@ -113,16 +113,6 @@ class TestResults:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """An assertion that failed in a test, and that no report was told of."""
-
-    test: str
-    """The test's id, as its tool has it."""
-    stack: tuple[tuple[str, int], ...]
-    """File and line of each frame, the assertion's first."""
-
-
-@dataclass(frozen=True, slots=True)
 class Told:
     """All reports of one run of a check together."""
 
@@ -134,8 +124,6 @@ class Told:
     """Whether a tool that can name its tests was not asked to."""
     unfinished: tuple[str, ...] = ()
     """Test programs that ended before they said how."""
-    lost: tuple[Lost, ...] = ()
-    """Assertions that failed where nobody heard of it."""
     doubtful: Told | None = None
     """What failed besides, or came to no end, below a program of Python that may ask for that."""
     keys: tuple[str, ...] = ()

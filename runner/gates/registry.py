@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Protocol
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Protocol, cast
 
 from runner import effects
-from runner.gates import (
-    assertion_probes,
-    base_tests,
-    by_type,
-    commands,
-    contract_checks,
-    contract_tests,
-    coverage_gate,
-    equality,
-    hardcoded_answers,
-    idle_claims,
-    integrity,
-    lost_assertions,
-    mutation,
-    plan_examples,
-    planned_behaviour,
-    recorded_answers,
-    run_examples,
-    shadowing_files,
-    silent_assertions,
-    test_awareness,
-    unrun_tests,
-    what_changed,
-)
 from runner.gates.base import Proved
+from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -39,40 +18,11 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext
-    from runner.model import Coverage, Observed, Proof, Task
-
-# The order counts: `base_tests` asks how the contracts ended (`ran`), most of what comes behind
-# `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
-# not tried of what is refused by then.
-FAMILIES = (
-    integrity,
-    by_type,
-    contract_tests,
-    base_tests,
-    contract_checks,
-    commands,
-    coverage_gate,
-    what_changed,
-    shadowing_files,
-    silent_assertions,
-    lost_assertions,
-    unrun_tests,
-    assertion_probes,
-    recorded_answers,
-    test_awareness,
-    equality,
-    idle_claims,
-    hardcoded_answers,
-    plan_examples,
-    run_examples,
-    planned_behaviour,
-    mutation,
-)
-"""One module a family: `checks(task, settings)` names them, `prove(check, bench)` runs one."""
+    from runner.model import Change, Coverage, Observed, Proof, Task
 
 
-class Family(Protocol):
-    """What each of these modules has."""
+class Checks(Protocol):
+    """What each module of a family has."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
         """What there is to check of a task."""
@@ -81,8 +31,95 @@ class Family(Protocol):
         """What one run of it says."""
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One kind of check; its module is imported where a task needs it, and not before."""
+
+    name: str
+    applies: Callable[[Task, Settings], bool]
+    """Whether a task, by its plan and the settings, can need it."""
+    reads: Callable[[GateContext], bool] = field(default=lambda _bench: True)
+    """Whether it can find anything in a change."""
+
+    def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
+        """What there is to check of a task."""
+        return self._module.checks(task, settings) if self.applies(task, settings) else ()
+
+    def prove(self, check: Check, bench: GateContext) -> Proved:
+        """What one run of it says."""
+        return self._module.prove(check, bench)
+
+    @property
+    def _module(self) -> Checks:
+        return cast("Checks", lazy_module(f"runner.gates.{self.name}"))
+
+
+def _writes(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
+    return task.writes_anything
+
+
+def _is_tested(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
+    return bool(task.test_contracts)
+
+
+def _tests_own_work(task: Task, settings: Settings) -> bool:
+    return _is_tested(task, settings) and task.writes_anything
+
+
+def _is_run_on_own_work(task: Task, settings: Settings) -> bool:
+    return (_is_tested(task, settings) or _has_gates(task, settings)) and task.writes_anything
+
+
+def _has_contracts(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
+    return bool(task.contracts)
+
+
+def _has_gates(task: Task, settings: Settings) -> bool:
+    return bool(task.gates or settings.gates_for(task.type))
+
+
+def _changes_code(bench: GateContext) -> bool:
+    """Whether a change has a file in a language that is read here."""
+    return any(language_of(change.path) is not None for change in bench.changes)
+
+
+def _changes_what_tools_read(bench: GateContext) -> bool:
+    """Whether a change has more than new files that are neither code nor settings."""
+    return not all(_is_plain_and_new(change, bench) for change in bench.changes)
+
+
+def _is_plain_and_new(change: Change, bench: GateContext) -> bool:
+    is_plain = PurePosixPath(change.path).suffix in _PLAIN and language_of(change.path) is None
+    return is_plain and bench.before(change.path) is None
+
+
+_PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css", ".html"})
+"""Endings of files that no test tool and no compiler reads by itself."""
+
+
+# The order counts: `base_tests` asks how the contracts ended (`ran`), most of what comes behind
+# `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
+# not tried of what is refused by then.
+FAMILIES = (
+    Family("integrity", _writes, _changes_what_tools_read),
+    Family("by_type", _writes, _changes_what_tools_read),
+    Family("contract_tests", _is_tested),
+    Family("base_tests", _writes, _changes_what_tools_read),
+    Family("contract_checks", _has_contracts),
+    Family("commands", _has_gates),
+    Family("coverage_gate", _tests_own_work),
+    Family("what_changed", _writes),
+    Family("silent_assertions", _tests_own_work, _changes_code),
+    Family("unrun_tests", _tests_own_work, _changes_code),
+    Family("test_awareness", _writes, _changes_code),
+    Family("mutation", _is_run_on_own_work),
+)
+"""A row each: what is asked of a task before the module with its `checks` and `prove` is loaded."""
+
 _NOTHING: Mapping[str, Proved] = {}
-_SHOWING = (contract_tests, contract_checks, commands)
+_SHOWING = tuple(
+    one for one in FAMILIES if one.name in ("contract_tests", "contract_checks", "commands")
+)
 """The families that run something of the task; the others say what is wrong with a proof."""
 
 
@@ -125,7 +162,7 @@ def prove_all(
     seconds a check took besides its own command.
     """
     said: list[Proved] = []
-    for family in FAMILIES:
+    for family in (one for one in FAMILIES if one.reads(bench)):
         for check in family.checks(task, settings):
             if bench.cancelled.is_set():
                 return together(said)

@@ -112,8 +112,6 @@ def of_pytest(config: ModuleType) -> None:
             more = ours.replace("pytest.xml", name + ".xml") if stem else ""
             os.environ["PYTEST_ADDOPTS"] = (own + " " + more).strip()
             seen = _Seen()
-            with suppress(Exception):
-                seen.recorder = _recorder(stem)
             try:
                 code = main(args=args, plugins=[*(plugins or ()), seen], **named)
                 with suppress(Exception):
@@ -142,21 +140,12 @@ class _Seen:
 
     def __init__(self) -> None:
         self.file = ""
-        self.recorder: Any = None
 
     def pytest_configure(self, config: Any) -> None:
         """The options are read."""
         with suppress(Exception):
-            if self.recorder is not None:
-                _lost().of_pytest(self.recorder)
-        with suppress(Exception):
             named = os.path.expandvars(getattr(config.option, "xmlpath", None) or "")
             self.file = os.path.abspath(os.path.expanduser(named)) if named else ""  # noqa: PTH111, PTH100 - as pytest does
-
-    def pytest_exception_interact(self) -> None:
-        """A failure came to the report: all that failed in this test did its work."""
-        with suppress(Exception):
-            self.recorder.write(reached=True)
 
     def copy(self, target: str) -> None:
         """A person's own report, where it took the place of ours."""
@@ -165,35 +154,6 @@ class _Seen:
         if target and self.file not in ("", target) and not os.path.exists(target):
             with open(self.file, "rb") as read, open(target, "wb") as written:
                 written.write(read.read())
-
-
-# --- assertions that failed -------------------------------------------------------------
-
-
-def _lost() -> Any:
-    """The module beside this one that hears of assertions that fail."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    name = "_runner_lost"
-    if name not in sys.modules:
-        file = os.path.join(os.path.dirname(__file__), name + ".py")  # noqa: PTH120 - as above
-        spec = spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise ImportError(name)
-        sys.modules[name] = module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-def _recorder(stem: str) -> Any:
-    """Where failures are written down; None within another test program."""
-    if not stem:
-        return None
-    recorder = _lost().Recorder(stem + ".lost")
-    from unittest import case
-
-    _lost().of_unittest(case, recorder)
-    return recorder
 
 
 # --- unittest ---------------------------------------------------------------------------
@@ -214,11 +174,8 @@ def of_unittest(module: ModuleType) -> None:
             if not stem:
                 return run(self, test)
             began: list[str] = []
-            recorder = None
             with suppress(Exception):
-                recorder = _recorder(stem)
-            with suppress(Exception):
-                self._makeResult = _noting(self._makeResult, began, recorder)
+                self._makeResult = _noting(self._makeResult, began)
             result = run(self, test)
             with suppress(Exception):
                 _write(stem + ".xml", _rows(result, began))
@@ -253,15 +210,13 @@ def of_doctest(module: ModuleType) -> None:
     module.DocTestRunner.run = run_and_report
 
 
-def _noting(make: Callable[[], Any], began: list[str], recorder: Any) -> Callable[[], Any]:
+def _noting(make: Callable[[], Any], began: list[str]) -> Callable[[], Any]:
     def make_noting() -> Any:
         result = make()
         start = result.startTest
 
         def note_start(case: Any) -> Any:
             began.append(str(case.id()))
-            if recorder is not None:
-                recorder.test = began[-1]
             return start(case)
 
         result.startTest = note_start

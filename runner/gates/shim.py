@@ -42,7 +42,6 @@ _FILES = {
     "line_tracer.py": "_runner_tracer.py",
     "python_tracer.py": "_runner_python_tracer.py",
     "report_hook.py": "_runner_report.py",
-    "lost_hook.py": "_runner_lost.py",
 }
 _ASSIGNED = regex(r"(?<![\w$])PYTHONPATH=(?P<empty>(?:''|\"\")?(?=[\s;&|)]|$))?")
 _PLAIN = regex(r"[\w./+@%-]+")

@@ -24,7 +24,6 @@ from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.junit import (
     FAILED_WORDS,
     SCRIPT,
-    Lost,
     TestOutcome,
     TestResult,
     TestResults,
@@ -43,11 +42,7 @@ if TYPE_CHECKING:
 
 _BY_NAME = ("pytest",)
 """Reports at a path that a tool was given by its options: `pytest.xml`."""
-# `PYTEST_CURRENT_TEST` in pytest's documentation: the id of the test, a blank, its phase.
-_PHASE = regex(r" \((?:setup|call|teardown)\)\Z")
-"""What pytest puts behind the id of the test that runs."""
 _MARK = regex(r"start-[0-9a-f]{1,8}")
-_MOST_LOST = 5000
 _BY_EXIT = frozenset({"ava", "tap", "tape", "jasmine", "uvu", "qunit"})
 """Tools that do nothing but test and give no report: how they end says whether tests failed."""
 _BY_LOADING = frozenset({"unittest", "jest", "vitest", "node", "go", "cargo"})
@@ -97,15 +92,14 @@ def read_told(folder: Path, root: str = "") -> Told:
     """What the reports in a folder say; files below `root` are named as the project does."""
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
-    lost = tuple(one for file in files_in(folder, end=".lost") for one in _lost(file, root))
     open_ended = [_begun(file) for file in files_in(folder, end=".started")]
     outermost = _outermost(every)
     programs = _without_started([one for one in every if one.counts or one.pid])
     none = bool(programs) and all(one.ran_none for one in programs)
-    told = replace(_heard(outermost, open_ended), unnamed=unnamed, lost=lost, ran_none=none)
+    told = replace(_heard(outermost, open_ended), unnamed=unnamed, ran_none=none)
     bad = [*(one.key for one in outermost if one.failed), *(one.key for one in open_ended)]
     good = [one for one in outermost if not (one.failed or one.marks)]
-    meant = replace(together(good), unnamed=unnamed, lost=lost)
+    meant = replace(together(good), unnamed=unnamed)
     keys = tuple(sorted({name_key(one) for one in bad}))
     return replace(told, keys=keys, meant=meant if bad else None)
 
@@ -154,30 +148,6 @@ def settle_doubt(told: Told) -> Told:
 
 _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What JSON of other programs ends in, where it is not what was asked: `1e999` is endless."""
-
-
-def _lost(file: Path, root: str) -> Iterator[Lost]:
-    """Failures that came to no report: neither meant, nor held when they were asked again."""
-    open_ones: dict[str, list[Lost]] = {}
-    for line in (text_of(file) or "").splitlines()[:_MOST_LOST]:
-        try:
-            said = json.loads(line)
-            test = _PHASE.sub("", str(said["test"]))
-            known = open_ones.setdefault(test, [])
-            if "failed" in said:
-                frames = [(_short(str(path), root), int(at)) for path, at in said["failed"]]
-                known.append(Lost(test, tuple(frames)))
-            elif "held" in said:
-                path, at = said["held"]
-                known[:] = [one for one in known if one.stack[:1] != ((_short(path, root), at),)]
-            elif "reached" in said:
-                known.clear()
-            elif known:
-                known.pop()  # meant: the last that failed
-        except _UNFIT:
-            continue
-    for each in open_ones.values():
-        yield from dict.fromkeys(each)
 
 
 def together(reports: Iterable[Report]) -> Told:

@@ -103,36 +103,6 @@ class TestFile:
     """Of the whole file."""
 
 
-# --- which assertions ran -----------------------------------------------------------------
-
-
-class Probe(NamedTuple):
-    """A place in a test file that says, while tests run, that its assertion was come to."""
-
-    key: str
-    """What it writes; no two places of one proof write the same."""
-    line: int
-    code: str
-    """The assertion as written, in one line."""
-    test: str
-    """The test that it stands in; empty outside of any."""
-    function: tuple[str, int]
-    """The innermost function that it stands in: its test, and where it begins."""
-    nested: bool
-    """Whether it stands below a condition of that function."""
-
-
-class Probed(NamedTuple):
-    """A test file with a probe at each assertion: it does what it did, and writes down keys."""
-
-    text: str
-    probes: tuple[Probe, ...]
-
-
-PROBE_OUT = "RUNNER_PROBE_OUT"
-"""The variable of the environment with the file that probes write to, a key a line."""
-PROBE_LOADED = "loaded"
-"""Behind the number of a file: its key that says that it was loaded at all."""
 ELSEWHERE = regex(
     r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
     r"|linux|GOOS|GOARCH|__name__|TYPE_CHECKING|testing\.Short",
@@ -259,9 +229,6 @@ class Language:
     """Paths of files whose tests are found by name; None: all of `test_file`."""
     tests_of: Callable[[str], TestFile | None] | None = None
     """The tests in a source; None: nobody reads what a changed test says, landed ones still run."""
-    probed: Callable[[str, str, str], Probed | None] | None = None
-    """Path, source and number of a test file to the same file with probes, or None where that
-    cannot be done; None: which of its assertions ran is not asked in this way."""
     inner_tests: InnerTests | None = None
     """None: tests stand in files of their own."""
     loosen_tests: (

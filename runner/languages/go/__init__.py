@@ -39,7 +39,6 @@ LANGUAGE = Language(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE
     ),
     test_command=later(_ASSERTIONS, "test_command"),
-    probed=later("runner.languages.go.probes", "put_probes"),
     literals=LITERALS,
     coverage=Coverage(
         needed="have the test contracts run `go test`",

@@ -66,7 +66,6 @@ LANGUAGE = Language(
         re.MULTILINE,
     ),
     test_command=later(_ASSERTIONS, "test_command"),
-    probed=later("runner.languages.javascript.probes", "put_probes"),
     literals=LITERALS,
     swallowed=later(_ASSERTIONS, "find_swallowed"),
     coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),

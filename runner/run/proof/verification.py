@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.gates.registry import FAMILIES
+from runner.gates.registry import FAMILIES, Family
 from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, Network, Proof, Severity, Verdict
 from runner.model.work import UNREAD
@@ -14,14 +14,13 @@ from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from types import ModuleType
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, Proved
     from runner.journal.task_state import TaskState
     from runner.model import Finding, Task
 
-    Step: TypeAlias = "tuple[ModuleType, Check]"
+    Step: TypeAlias = "tuple[Family, Check]"
 
 Key: TypeAlias = "tuple[str, str, Network]"
 """What makes two checks one: their kind, their command and what it may reach."""
