@@ -66,6 +66,7 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _EVERYTHING = (1 << 16) - 1 & ~(_MAKE_CHAR | _MAKE_BLOCK)
 _OF_DEVICES = _READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL_DEV
 _OF_SHARED_MEMORY = _READ_FILE | _WRITE_FILE | _MAKE_REG | _REMOVE_FILE | _TRUNCATE
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - semaphores of processes lie there
 _BIND_AND_CONNECT = 0b11
 _ABSTRACT_AND_SIGNALS = 0b11
 _WITH_DEVICES, _WITH_PORTS, _WITH_SCOPE = 5, 4, 6
@@ -176,7 +177,10 @@ class Landlock:
         shares = (place.links, *(shown / name for name in place.shares))
         yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
-        yield from _of_the_machine(where, str(shown), self.read, self.hidden)
+        machine = _of_the_machine(where, str(shown), self.read, self.hidden)
+        # What runs beside held-out files must leave nothing where another command could read it.
+        private = any(real(place.box).is_relative_to(real(one)) for one in self.hidden)
+        yield from (rule for rule in machine if not (private and rule[0] == _SHARED_MEMORY))
         if command.network is not Network.NO:
             # Where systemd-resolved is, this is a link into /run, which is hidden as a whole.
             yield os.path.realpath("/etc/resolv.conf"), _READ
@@ -200,7 +204,7 @@ def _of_the_machine(
     return (
         *((path, _READ) for path in outermost),
         *((f"/dev/{name}", _OF_DEVICES) for name in _DEVICES),
-        ("/dev/shm", _OF_SHARED_MEMORY),  # noqa: S108 - semaphores of processes lie there
+        (_SHARED_MEMORY, _OF_SHARED_MEMORY),
     )
 
 

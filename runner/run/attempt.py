@@ -61,7 +61,7 @@ def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
     """A check's outcome where all its commands passed on this tree before; no slot is touched."""
     memory = site.memory
     tree = memory.trees.get(assignment.base) if memory is not None else None
-    if not tree or not assignment.is_check or assignment.mode is Mode.PLAN:
+    if not tree or assignment.held_out or not assignment.is_check or assignment.mode is Mode.PLAN:
         return None
     began = effects.monotonic()
     outcome = Outcome(

@@ -286,7 +286,7 @@ def is_plain(assignment: Assignment, site: WorkerContext) -> bool:
     task, settings = assignment.task, site.settings
     if not (assignment.is_check and assignment.base) or assignment.mode is Mode.PLAN:
         return False
-    if assignment.is_partial or assignment.red_first or assignment.stands:
+    if assignment.held_out or assignment.is_partial or assignment.red_first or assignment.stands:
         return False
     if task.contracts or task.writes_anything or not task.test_contracts:
         return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runner.gates.base import command_limits
 from runner.model import Ending, Reason, ReviewMode
 from runner.model.acceptance import items_of
+from runner.model.words import HELD_OUT_MISSING
 from runner.model.work import with_rows
 from runner.process.base import Command
 from runner.process.supervise import run
@@ -143,7 +144,7 @@ def conclude(
 def _find_obstacle(findings: tuple[Finding, ...]) -> Reason | None:
     """Return why no other attempt can help; None where one may."""
     checks = {finding.check for finding in findings}
-    if held_out.MISSING in checks:
+    if HELD_OUT_MISSING in checks:
         return Reason.HELD_OUT
     return Reason.TOOL if UNABLE in checks else None
 
@@ -154,6 +155,8 @@ def _too_little(
     """What a whole proof lacks that passed, by whose work it is of."""
     if assignment.is_partial or assignment.stands:
         return None  # phases are proven together; tests that stand are among the proofs later
+    if assignment.held_out and site.held_out is None:
+        return None  # a worker elsewhere: what its proof lacks runs at home
     written = [change.path for change in outcome.changes]
     return too_little(assignment.task, site.settings, assignment.author, proofs, written)
 

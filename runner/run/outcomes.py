@@ -155,6 +155,7 @@ class OutcomeHandler:
         plans = self.preparation.plans
         if plans is not None and plans.hear(task, outcome, self.books):
             return False
+        outcome = self.preparation.require_held_out(task, outcome)
         outcome = self.desk.settle_questions(task, outcome)
         match outcome.ending:
             case Ending.PASSED:

@@ -18,7 +18,8 @@ from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
 from runner.lazy_dataclass import dataclass
-from runner.model import Finding, Reason, ReviewMode
+from runner.model import Ending, Finding, Reason, ReviewMode
+from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.plan.task_types import classify
 from runner.run.assignment import Assignment
 from runner.run.limits.failure_policy import count_worked
@@ -153,6 +154,27 @@ class Preparation:
         verb = "is" if len(missing) == 1 else "are"
         what = f"held-out {names} {verb} not on this machine"
         return Reason.HELD_OUT, f"{what}: {repair_hint(task.id, missing)}"
+
+    def require_held_out(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome as it is, where every held-out contract ran; else blocked."""
+        if outcome.ending is not Ending.PASSED or not task.held_out_contracts:
+            return outcome
+        carried = {change.path for change in outcome.changes}
+        _, part = split_task(
+            task, lambda path: path in carried or self.has_file(outcome.base, path)
+        )
+        ran = {one.id for one in outcome.proofs if one.held_out}
+        lacking = [one.id for one in part.contracts if one.id not in ran]
+        if not lacking:
+            return outcome
+        message = f"{join_few(lacking)} did not run: nothing lands without held-out tests"
+        found = Finding(MISSING, message, hint=f"runner hold-out --check, then retry {task.id}")
+        return replace(
+            outcome,
+            ending=Ending.BLOCKED,
+            reason=Reason.HELD_OUT,
+            findings=(*outcome.findings, found),
+        )
 
     def _split(self, task: Task, base: str) -> tuple[Task, HeldOutPart]:
         """The task as an implementer may see it on a base, and its held-out part."""

@@ -37,6 +37,7 @@ from runner.run.executors.recheck import (
 )
 from runner.run.executors.remote_job import Cancelled, RemoteJob
 from runner.run.executors.remote_slot import others
+from runner.run.proof.held_out import prove_here
 from runner.run.secret_leases import lend_secrets, lend_to_traced
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ class Remote:
         outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)
+        if outcome.is_good and assignment.held_out:
+            outcome = prove_here(assignment, site, outcome)
         return review_again(assignment, site, outcome)
 
     def _errand(

@@ -6,13 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.gates.registry import Proven
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
 from runner.journal.events import GateCompleted
 from runner.lazy_module import lazy_module
-from runner.model import Finding
+from runner.model import Ending, Finding, Reason
 from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.words import HELD_OUT
+from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.model.work import with_rows
 from runner.run.proof.prove import make_context
 from runner.run.proof.stages import measure_stage
@@ -20,7 +22,6 @@ from runner.run.proof.stages import measure_stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.gates.registry import Proven
     from runner.held_out import proof
     from runner.held_out.site import HeldOutSite
     from runner.model import Change, Outcome
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 else:
     proof = lazy_module("runner.held_out.proof")
-
-MISSING = "held-out-files"
-"""The check of a finding that held-out files are not on this machine."""
 
 
 def prove_held_out(
@@ -71,6 +69,25 @@ def prove_held_out(
         proven,
         proofs=with_rows((*proven.proofs, *proofs), rows, items),
         findings=(*proven.findings, *found.findings),
+    )
+
+
+def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+    """Return the outcome of a worker elsewhere with the held-out proof, which runs at home.
+
+    The files never leave this machine. The worker's processes have ended by now.
+    """
+    proven = Proven(proofs=outcome.proofs)
+    found = prove_held_out(assignment, site, outcome, proven)
+    refused = any(one.refuses for one in found.findings)
+    missing = any(one.check == MISSING for one in found.findings)
+    failed = Ending.BLOCKED if missing else Ending.FAILED
+    return replace(
+        outcome,
+        ending=failed if refused else outcome.ending,
+        reason=Reason.HELD_OUT if missing else outcome.reason,
+        findings=(*outcome.findings, *found.findings),
+        proofs=found.proofs,
     )
 
 
