@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
-from runner.surface.facts import Fact, Trees, is_named, merge_facts
+from runner.lazy_pattern import regex
+from runner.surface.facts import SCRIPTS, Fact, Trees, is_named, merge_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,10 @@ else:
     undeclared_imports = lazy_module("runner.surface.undeclared_imports")
 
 __all__ = ["Fact", "facts_of"]
+
+_CODE = (".py", ".go", ".rs", *SCRIPTS)
+_SETTINGS = regex(r"\.(?:toml|jsonc?|cfg|ini|ya?ml|mod|txt|in|[cm]?[jt]s)\Z|rc\Z|\.flake8\Z")
+"""Files that may be a manifest or have settings: for others no reader is loaded."""
 
 
 def _no_test(_path: str) -> bool:
@@ -60,10 +65,13 @@ def facts_of(
 
 
 def _find_facts(task: Task, trees: Trees) -> Iterator[Fact]:
-    yield from public_names.find_changes(trees)
-    yield from dependencies.find_changes(trees)
-    yield from undeclared_imports.find_undeclared(trees)
-    yield from checker_settings.find_looser(trees)
+    paths = [one.path for one in trees.changes]
+    if any(path.endswith(_CODE) for path in paths):
+        yield from public_names.find_changes(trees)
+        yield from undeclared_imports.find_undeclared(trees)
+    if any(map(_SETTINGS.search, paths)):
+        yield from dependencies.find_changes(trees)
+        yield from checker_settings.find_looser(trees)
     yield from left_files.find_left(trees, lambda path: is_listed(task, path))
 
 

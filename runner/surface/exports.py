@@ -84,9 +84,17 @@ def _symbols(name: str, node: Node, module: Module, kind: str = "") -> Iterator[
         yield name, _function(node, module)
         return
     is_constant = node.type in _LITERALS and name.isupper()
-    yield name, Symbol(line_of(node), result=kind, value=text_of(node) if is_constant else "")
     is_alias = node.type == "type_alias_declaration"
     body = field(node, "value" if is_alias else "body")
+    if is_alias and body is not None:
+        kind = body.type
+    elif not kind:  # what it extends: a member that is gone may come from there
+        kind = " ".join(
+            text_of(one)
+            for one in children(node)
+            if "heritage" in one.type or "extends" in one.type
+        )
+    yield name, Symbol(line_of(node), result=kind, value=text_of(node) if is_constant else "")
     if node.type == "enum_declaration":
         for one in children(body):
             own, said = field(one, "name") or one, text_of(field(one, "value"))

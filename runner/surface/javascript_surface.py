@@ -45,7 +45,7 @@ def find_script_changes(paths: Iterable[str], trees: Trees) -> Iterator[tuple[st
 def _compare_package(folder: str, paths: list[str], trees: Trees) -> Iterator[Fact]:
     """Raises UnreadableError."""
     parsed: Parsed = {}  # most files are equal in both trees
-    old, new = _Surfaces(trees.before, parsed), _Surfaces(trees.after, parsed)
+    old, new = (_Surfaces(trees, one, parsed) for one in (trees.before, trees.after))
     entries = _find_entries(folder, paths, trees)
     seen = set[tuple[str, str]]()
     for entry in entries or paths:
@@ -100,8 +100,10 @@ def _sources_of(folder: str, target: str, paths: list[str], trees: Trees) -> Ite
 class _Surfaces:
     """What the files of one tree export, read when they are first met."""
 
-    def __init__(self, content: Callable[[str], bytes | None], parsed: Parsed) -> None:
-        self._content, self._parsed = content, parsed
+    def __init__(
+        self, trees: Trees, content: Callable[[str], bytes | None], parsed: Parsed
+    ) -> None:
+        self._trees, self._content, self._parsed = trees, content, parsed
         self._known = dict[str, dict[str, Symbol]]()
         self.unread = dict[str, str]()
         """The texts of files that the grammar does not allow."""
@@ -124,7 +126,7 @@ class _Surfaces:
             known = {name + k[length:]: v for k, v in symbols.items() if f"{k}.".startswith(start)}
             if name == "default":
                 known = {key: replace(one, local=own) for key, one in known.items()}
-            found |= {name: Symbol(0), **known}
+            found |= {name: Symbol(0, result="of another file"), **known}
         return found
 
     def has_unread(self, name: str) -> bool:
@@ -136,6 +138,8 @@ class _Surfaces:
         if text is None:
             return None
         if text not in self._parsed:
+            if self._trees.is_late:
+                raise UnreadableError("the time is used up")
             root = read_root(path, text, strict=False)
             self._parsed[text] = read_module(root), root.has_error
         module, is_unread = self._parsed[text]

@@ -70,6 +70,7 @@ def _read_pyproject(text: str, _path: str) -> Iterator[tuple[str, Wanted]]:
     yield from _requirements(_table(tables, "project").get("dependencies"), dev=False)
     poetry = _table(tables, "tool", "poetry")
     groups = [_table(one, "dependencies") for one in _table(poetry, "group").values()]
+    groups.append(_table(poetry, "dev-dependencies"))
     for found in (*groups, _table(poetry, "dependencies")):
         dev = found in groups
         yield from ((normalise(k), (str(v), dev)) for k, v in found.items() if k != "python")

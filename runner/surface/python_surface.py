@@ -18,7 +18,7 @@ from runner.surface.symbols import REMOVED, VALUES, names_of, shorten, signature
 from runner.text.syntax import one_at_a_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import griffe
 
@@ -94,6 +94,9 @@ def _compare_module(place: Place, paths: list[str], trees: Trees) -> Iterator[Fa
     try:
         before = _load(place, old, trees.before(old))
         public = {one for one in before.exports if _is_public(place, one, before, trees)}
+        if _is_private(place):  # what its package now brings from elsewhere is not gone
+            after = _load(place, new, trees.after(new)).exports if new is not None else set()
+            public -= {one for one in public - after if _is_brought(place, one, trees.after)}
         if new is not None:
             yield from _compare(new, before, _load(place, new, trees.after(new)), public)
         elif public:
@@ -131,7 +134,7 @@ def _is_offered(name: str, one: Member, own: tuple[str, ...]) -> bool:
     """Return whether a member is for others: no import but of an `__init__` from its package."""
     if one.is_alias:
         target = str(getattr(one, "target_path", "")).partition(".")[0]
-        return target in own and not name.startswith("_")
+        return target in own and not name.startswith("_") and not name.endswith("*")
     return not (name.startswith("_") or _FOR_TYPES.match(str(getattr(one, "value", ""))))
 
 
@@ -143,11 +146,18 @@ def _is_public(place: Place, name: str, module: Version, trees: Trees) -> bool:
     """
     if not place.is_published:
         return module.is_listed or trees.is_used(name, (".py",))
-    if not any(one.startswith("_") for one in place.parts):
-        return True
+    return not _is_private(place) or _is_brought(place, name, trees.before)
+
+
+def _is_private(place: Place) -> bool:
+    return any(one.startswith("_") for one in place.parts)
+
+
+def _is_brought(place: Place, name: str, read: Callable[[str], bytes | None]) -> bool:
+    """Return whether a package above a module names it in its `__init__`."""
     word = re.compile(rf"\b{re.escape(name)}\b|import\s+\*")
     folders = ("/".join(place.parts[:end]) for end in range(1, len(place.parts)))
-    inits = (trees.before(f"{place.root}{one}/__init__.py") for one in folders)
+    inits = (read(f"{place.root}{one}/__init__.py") for one in folders)
     return any(word.search(read_text(one) or "") for one in inits)
 
 

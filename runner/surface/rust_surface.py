@@ -37,6 +37,12 @@ def _compare(path: str, crate: str, below: list[str], trees: Trees) -> Iterator[
     offered = _offered(crate, below, trees.before)
     if offered is not None and "*" not in offered:
         before = {name: one for name, one in before.items() if name.split(".")[0] in offered}
+    others = (
+        one.path for one in trees.changes if one.path != path and _split(one.path)[0] == crate
+    )
+    for other in (one for one in others if one.endswith(".rs")):  # a method may move to any file
+        inner = read_rust(other, read_text(trees.after(other)) or "")
+        after |= {name: before[name] for name, _ in inner if "." in name and name in before}
     yield from compare_surfaces(path, before, after)
 
 
@@ -112,7 +118,9 @@ def _item(node: Node, inside: str, marks: str) -> Iterator[tuple[str, Symbol]]:
         if body is not None:
             yield from _items(body, f"{name}.")
     elif node.type == "use_declaration":
-        yield from ((one, Symbol(line_of(node))) for one in _used(field(node, "argument")))
+        # As what a type extends: its members are elsewhere.
+        elsewhere = Symbol(line_of(node), result="use")
+        yield from ((one, elsewhere) for one in _used(field(node, "argument")))
     elif field(node, "name") is not None:
         yield name, _symbol(node, "")
         yield from _members(node, name)

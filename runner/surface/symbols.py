@@ -58,8 +58,13 @@ def compare_surfaces(
         owner = name.rpartition(".")[0]
         if name in after:
             yield from _compare(path, name, old, after[name])
-        elif not owner or owner in after or owner not in before:
+        elif not owner or owner not in before or before[owner].result == _extends(owner, after):
             yield Fact("surface", name, path, 0, old.names(name), is_breaking=True, title=REMOVED)
+
+
+def _extends(owner: str, after: Mapping[str, Symbol]) -> str | None:
+    """Return what a class or an interface extends now; None where it is gone itself."""
+    return after[owner].result if owner in after else None
 
 
 def names_of(name: str) -> tuple[str, ...]:

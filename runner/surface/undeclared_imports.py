@@ -29,6 +29,7 @@ _IMPORTED = regex(
     r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*(['\"])"
     r"(?P<name>@[\w.-]+/[\w.-]+|[\w~@][\w.-]*)(?:/[^'\"\n]*)?\1"
 )
+_COMMENTS = regex(r"/\*.*?\*/|(?<!:)//[^\n]*", re.DOTALL)
 _TRIED = regex(r"\btry\s*\{[^}]*\Z")
 _CATCHES = regex(r"\b(?:ImportError|ModuleNotFoundError|Exception|BaseException)\b")
 _NEWER = frozenset(("annotationlib", "compression"))
@@ -90,10 +91,14 @@ def _python_imports(text: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def _script_imports(text: str) -> Iterator[tuple[str, int, bool]]:
-    for match in _IMPORTED.finditer(text):
+    for match in _IMPORTED.finditer(_COMMENTS.sub(_blank, text)):
         line = text.count("\n", 0, match.start()) + 1
         before = text[max(0, match.start() - 200) : match.start()]
         yield match["name"], line, _TRIED.search(before) is not None
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _is_known(name: str, path: str, manifests: list[str], trees: Trees) -> bool:
