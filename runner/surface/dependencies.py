@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _ELSEWHERE = re.compile(r"(?:git|https?|ssh|github)[:+@]|'(?:git|url)'")
 
 
+_IN_TESTS = re.compile(r"(?:^|/)(?:bench(?:es|marks?)?|examples?|fuzz|docs?|site|website)/")
+
+
 def find_changes(trees: Trees) -> Iterator[Fact]:
     """Yield a fact for each dependency that was added, removed, or comes from another place."""
     for change in trees.changes:
@@ -34,7 +37,7 @@ def _compare(
     trees: Trees,
 ) -> Iterator[Fact]:
     is_new_file = trees.before(path) is None
-    in_tests = trees.is_test(path)
+    in_tests = trees.is_test(path) or _IN_TESTS.search(path) is not None
     lock = find_lock(path, trees.after)
     for name, (want, own) in new.items():
         dev = own or in_tests

@@ -134,9 +134,11 @@ class _Surfaces:
         return any(name in text for text in self.unread.values())
 
     def _module(self, path: str) -> Module | None:
-        text = read_text(self._content(path)) if len(self._known) < _MOST_FILES else None
+        text = read_text(self._content(path))
         if text is None:
             return None
+        if len(self._known) > _MOST_FILES:
+            raise UnreadableError(f"its package has more than {_MOST_FILES} files")
         if text not in self._parsed:
             if self._trees.is_late:
                 raise UnreadableError("the time is used up")

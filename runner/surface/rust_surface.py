@@ -37,6 +37,8 @@ def _compare(path: str, crate: str, below: list[str], trees: Trees) -> Iterator[
     offered = _offered(crate, below, trees.before)
     if offered is not None and "*" not in offered:
         before = {name: one for name, one in before.items() if name.split(".")[0] in offered}
+    for name in _offered(crate, below, trees.after) or ():  # the crate has it from elsewhere now
+        after.setdefault(name, Symbol(0, result="use"))
     others = (
         one.path for one in trees.changes if one.path != path and _split(one.path)[0] == crate
     )
@@ -87,13 +89,19 @@ def read_rust(path: str, text: str) -> Iterator[tuple[str, Symbol]]:
 
 
 def _items(node: Node, inside: str) -> Iterator[tuple[str, Symbol]]:
+    for one, marks in _find_visible(node):
+        yield from _item(one, inside, marks)
+
+
+def _find_visible(node: Node | None) -> Iterator[tuple[Node, str]]:
+    """Yield what is neither hidden from the documentation nor for tests, with its attributes."""
     marks = ""
     for one in children(node):
         if one.type == "attribute_item":
             marks += text_of(one)
         elif "comment" not in one.type:
             if not _HIDDEN.search(marks):
-                yield from _item(one, inside, marks)
+                yield one, marks
             marks = ""
 
 
@@ -152,8 +160,8 @@ def _type_text(node: Node | None, owner: str) -> str:
 
 def _members(node: Node, name: str) -> Iterator[tuple[str, Symbol]]:
     body = field(node, "body")
-    for one in children(body, "field_declaration"):
-        if _is_public(one):
+    for one, _ in _find_visible(body):
+        if one.type == "field_declaration" and _is_public(one):
             kind = _type_text(field(one, "type"), "")
             yield (
                 f"{name}.{text_of(field(one, 'name'))}",
