@@ -22,16 +22,15 @@ from runner.impact.kept_results import find_sharers
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
 from runner.impact.reasons import Affected, Answer, Dependents, Kind, Why, Width
-from runner.impact.traces import Reach, hit, narrow_contracts
+from runner.impact.traces import Reach, hit
 from runner.languages.registry import is_written_in, language_of
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from runner.impact.reach import Reached
-    from runner.impact.readers import Reader
     from runner.model import Digest
 
 
@@ -160,11 +159,10 @@ class _Judge:
     def _check_observed(self) -> bool:
         """Test contracts that executed what is changed."""
         rows = self._knowledge.observed.at(self.change.path)
-        few = self._narrowed(dict.fromkeys(Proven(task, row.contract) for task, row in rows))
         found: dict[Proven, list[tuple[Reach, str]]] = {}
         for task, row in rows:
             proven = Proven(task, row.contract)
-            reach = hit(row, self.change, on_import=proven not in few)
+            reach = hit(row, self.change)
             if reach:
                 found.setdefault(proven, []).append((reach, row.test))
         part = [one for one, some in found.items() if not any(reach.whole for reach, _ in some)]
@@ -176,22 +174,7 @@ class _Judge:
             why = self._why_executed(proven.contract, reached)
             for reach, test in reached:
                 self.hits.add(proven, why, "" if reach.whole else test)
-        for proven, readers in few.items():
-            for test in readers:
-                self.hits.add(proven, self._read(proven.contract, readers), test)
         return bool(rows)
-
-    def _read(self, contract: str, readers: Mapping[str, Reader]) -> Why:
-        test = min(readers)
-        more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
-        at = readers[test]
-        text = f"{contract} executed {at.path}:{at.line}, which may see it, in {test}{more}"
-        return self._why(Kind.OBSERVED, text)
-
-    def _narrowed(self, contracts: Iterable[Proven]) -> Mapping[Proven, Mapping[str, Reader]]:
-        """The tests that see what changed on import, for contracts of which it can be said."""
-        knowledge = self._knowledge
-        return narrow_contracts(self.change, contracts, knowledge.observed.of, self._before)
 
     def _before(self, path: str) -> bytes | None:
         """What a file held before the whole change."""

@@ -11,6 +11,7 @@ Line numbers as compact ranges: `1-5,9`.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -112,11 +113,8 @@ def _is_hidden(start: int, end: int, block: Block, inner: Sequence[Block]) -> bo
 
 def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
     """Fill in all blocks; the tree's functions lose their bodies on the way."""
-    counts: dict[str, int] = {}
-    for name, function in functions_in(tree):
+    for (name, number), function in list_functions(tree):
         body = body_of(function)
-        number = counts.get(name, 0)
-        counts[name] = number + 1
         # what a caller sees without running a line of it: whether there is any, whether it waits
         outside = f"{name} {number} {bool(body)} {is_generator(body)}"
         if body:
@@ -127,9 +125,14 @@ def _take_apart(tree: ast.Module, found: dict[Key, Block]) -> None:
     found[_MODULE] = Block(0, 0, _dump(tree))
 
 
-def functions_in(tree: ast.Module) -> tuple[tuple[str, Function], ...]:
-    """Every function of a file by its name with the names around it, the inner ones first."""
-    return tuple(_functions(tree, ""))
+def list_functions(tree: ast.Module) -> list[tuple[Key, Function]]:
+    """Return every function with the key of its block, the inner ones first."""
+    counts: Counter[str] = Counter()
+    found = []
+    for name, function in _functions(tree, ""):
+        found.append(((name, counts[name]), function))
+        counts[name] += 1
+    return found
 
 
 def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, Function]]:

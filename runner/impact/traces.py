@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.impact.exposure import find_exposure
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in
-from runner.impact.readers import Readers
 from runner.impact.reasons import Proven
-from runner.impact.units import parts_of
 from runner.languages.registry import is_written_in
 from runner.lazy_module import lazy_module
 from runner.model import Observed, digest_of
@@ -19,16 +15,13 @@ from runner.model import Observed, digest_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from runner.impact import classes, kept_results
+    from runner.impact import kept_results
     from runner.impact.change import Changed
     from runner.impact.python_blocks import Block
-    from runner.impact.readers import Reader
     from runner.impact.store import Store
-    from runner.impact.units import Parts
     from runner.model import Digest
 else:
     kept_results = lazy_module("runner.impact.kept_results")
-    classes = lazy_module("runner.impact.classes")
 
 
 _OTHERS = "regression:"
@@ -122,12 +115,11 @@ class Observations:
 
         rows = self.at(change.path)
         contracts = dict.fromkeys(Proven(seen.task, seen.row.contract) for seen in rows)
-        few = narrow_contracts(change, contracts, self.of, before)
         sharers = kept_results.find_sharers(change, contracts, self.of, before)
         return [
             seen
             for seen in rows
-            if not _is_reached(seen, change, few)
+            if hit(seen.row, change) is None
             and seen.row.test not in sharers.get(Proven(seen.task, seen.row.contract), ())
         ]
 
@@ -174,14 +166,6 @@ class Observations:
         return bool(held) and all(holds(path, said) for path, said in held)
 
 
-def _is_reached(seen: Seen, change: Changed, few: Mapping[Proven, Mapping[str, Reader]]) -> bool:
-    """Whether a row ran what changed; `few` are the tests that see what changed on import."""
-    readers = few.get(Proven(seen.task, seen.row.contract))
-    if readers is not None and seen.row.test in readers:
-        return True
-    return hit(seen.row, change, on_import=readers is None) is not None
-
-
 def _unpack(contract: str, path: str, rows: str) -> Iterable[Observed]:
     for test, digest, lines in json.loads(rows):
         yield Observed(contract, test, path, digest, lines)
@@ -216,11 +200,10 @@ class Reach(NamedTuple):
     """Whether everything that imports the file is reached, not only who ran these lines."""
 
 
-def hit(row: Observed, change: Changed, *, on_import: bool = True) -> Reach | None:
+def hit(row: Observed, change: Changed) -> Reach | None:
     """How a change reaches what was executed; None when it does not.
 
     Precise to the block where the executed bytes are those before the change; else the whole file.
-    Without `on_import` what is evaluated when the file is imported does not count.
     """
     if change.before is None:
         return None
@@ -235,8 +218,6 @@ def hit(row: Observed, change: Changed, *, on_import: bool = True) -> Reach | No
         return None
     if changed is None or not row.lines or row.digest != digest_of(ran):
         return whole
-    if not on_import:
-        changed = tuple(block for block in changed if block.first)
     return _first_run(row.lines, ran, changed, whole)
 
 
@@ -255,89 +236,3 @@ def _first_run(lines: str, before: bytes, changed: tuple[Block, ...], whole: Rea
     at = whole.line
     here = any(block.first <= at <= block.last for block in ran)
     return Reach(at if here else min(block.first for block in ran), whole=False)
-
-
-_MOST_FILES = 400
-"""Files that are asked who reads a name; where more ran, all that ran the changed one count."""
-_TEST = re.compile(r"(?:\A|/)(?:tests?/|test[^/]*\.py\Z|[^/]*_test\.py\Z|conftest\.py\Z)")
-_SETTINGS = ("pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", "conftest.py")
-
-
-def narrow_contracts(
-    change: Changed,
-    contracts: Iterable[Proven],
-    observed: Callable[[str, str], Sequence[Observed]],
-    content: Callable[[str], bytes | None],
-) -> Mapping[Proven, Mapping[str, Reader]]:
-    """For contracts of which it can be said: the tests that see what changed on import, and where.
-
-    `observed` gives what a contract was seen to run, `content` the bytes of a file before the
-    change. A contract that is not among the answers counts as a whole.
-    """
-    if (
-        not change.is_edited
-        or not is_written_in(change.path, "python")
-        or _TEST.search(change.path)
-    ):
-        return {}
-    before, after = change.before or b"", change.after or b""
-    changed = find_changed_blocks(before, after)
-    if not changed or all(block.first for block in changed):
-        return {}
-
-    def read(path: str) -> Parts | None:
-        data = before if path == change.path else content(path)
-        return None if data is None else parts_of(data)
-
-    exposure = find_exposure(change, classes.Classes(read))
-    old, new = read(change.path), parts_of(after)
-    if exposure is None or old is None or new is None:
-        return {}
-    # Doctest goes through all docstrings, and names none of what it reads.
-    if exposure.documented and _tests_docstrings(content):
-        return {}
-    rows = {one: observed(*one) for one in contracts}
-    files = _files(rows.values(), change, content)
-    known = {one: some for one, some in rows.items() if {row.path for row in some} <= files.keys()}
-    readers = Readers(change.path, old, new, exposure, files, read)
-    found = {one: readers.tests(some) for one, some in known.items()}
-    return {one: tests for one, tests in found.items() if tests is not None}
-
-
-def _files(
-    rows: Iterable[Sequence[Observed]], change: Changed, content: Callable[[str], bytes | None]
-) -> dict[str, Parts]:
-    """The files that ran and are as they were, each taken apart."""
-    said: dict[str, set[str]] = {}
-    bad: set[str] = set()
-    for some in rows:
-        for row in some:
-            said.setdefault(row.path, set()).add(row.digest)
-            if not _is_read(row.lines):
-                bad.add(row.path)
-    if len(said) > _MOST_FILES:
-        return {}
-    found = {}
-    for path, digests in said.items():
-        data = change.before if path == change.path else content(path)
-        if data is None or path in bad or digests != {digest_of(data)}:
-            continue
-        parts = parts_of(data) if is_written_in(path, "python") else None
-        if parts is not None:
-            found[path] = parts
-    return found
-
-
-def _is_read(lines: str) -> bool:
-    try:
-        spans_in(lines)
-    except ValueError:
-        return False
-    return True
-
-
-def _tests_docstrings(content: Callable[[str], bytes | None]) -> bool:
-    """Whether the settings of the tests say that docstrings are tests."""
-    folders = ("", "tests/", "test/")
-    every = (content(f"{folder}{name}") for folder in folders for name in _SETTINGS)
-    return any(b"doctest" in one for one in every if one)

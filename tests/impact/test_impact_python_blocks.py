@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from impact_build import code
 
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in
-from runner.impact.units import parts_of
 
 FILE = code(
     '''
@@ -111,12 +110,3 @@ def test_every_file_of_this_project_is_the_same_as_itself_laid_out_anew(request)
         content = file.read_bytes()
         again = ast.unparse(ast.parse(content)).encode()
         assert find_changed_blocks(content, again) == (), file
-
-
-@pytest.mark.parametrize(
-    "again",
-    ["A = made(A)", "class A: pass", "if X:\n    from b import A", "try:\n    A = B\nexcept* E: 0"],
-)
-def test_a_class_whose_name_is_bound_again_is_none_that_can_be_told(again):
-    assert set(parts_of(b"class A: pass\nclass B(A): pass\n").classes) == {"A", "B"}
-    assert set(parts_of(f"class A: pass\nclass B(A): pass\n{again}\n".encode()).classes) == {"B"}
