@@ -72,6 +72,7 @@ TABLE = (
     Entry("blame", "history", "the task, attempt, review and proof behind a line"),
     Entry("evidence", "one_task", "what a task's DONE rests on; exit 1 for none"),
     Entry("waive", "decisions", "take a task as DONE without a proof, for a reason"),
+    Entry("hold-out", "hold_out", "keep tests where their task's implementer cannot read them"),
     Entry("check-coverage", "gate", "how much of a task's lines its tests run"),
     Entry("verify", "verify", "prove a task again, or with --all everything, on HEAD as it is"),
     Entry(

@@ -33,7 +33,7 @@ ID_FILE = "runner-held-out"
 _ID = re.compile(r"[0-9a-f]{32}")
 _PRIVATE = 0o700
 _MODE = 0o100600
-_RECORDS, _RESULTS = "records", "results"
+_RECORDS, _RESULTS, _DROPPED = "records", "results", "dropped"
 
 
 class MissingFilesError(RunnerError):
@@ -199,14 +199,24 @@ class HeldOutStore:
             self._write_records(task_id, records)
         return was_there
 
-    def _make(self, task_id: str) -> Path:
+    def keep_dropped(self, task_id: str, paths: Iterable[str], reason: str) -> Path:
+        """Copy files that a person drops to a folder of their own, with the reason; return it."""
+        name = effects.timestamp().replace(":", "")
+        folder = self._make(f"{_DROPPED}/{task_id}/{name}")
+        for path in paths:
+            if (content := self.read(task_id, path)) is not None:
+                write_beneath(folder, path, content, _MODE)
+        write_beneath(folder, "REASON", reason.encode("utf-8", "replace") + b"\n", _MODE)
+        return folder
+
+    def _make(self, name: str) -> Path:
         if self.base is None or self.folder is None:
             raise RunnerError(
                 "the repository has no store of held-out files", hint="runner hold-out --help"
             )
-        for folder in (self.base.parent, self.base, self.folder, self.folder / task_id):
+        for folder in (self.base.parent, self.base, self.folder, self.folder / name):
             effects.make_folder(folder, mode=_PRIVATE)
-        return self.folder / task_id
+        return self.folder / name
 
     def _write_records(self, task_id: str, records: dict[str, object]) -> None:
         assert self.folder is not None  # a file was put or dropped there

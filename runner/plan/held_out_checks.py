@@ -93,10 +93,12 @@ def _find_open(tasks: Sequence[Task], is_agent: Callable[[Task], bool]) -> Itera
         and is_agent(task)
     ]
     if found:
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        rest = len(found) - 1
         yield HeldOutProblem(
             found[0],
-            f"{found[0].id}{more}: an agent builds it and can read all of its tests",
+            f"agents build {found[0].id} and {rest} more tasks, and can read all of their tests"
+            if rest
+            else f"an agent builds {found[0].id} and can read all of its tests",
             "hold tests out: runner hold-out TASK FILE, or name a Test author",
             severity=Severity.NOTE,
         )

@@ -55,7 +55,7 @@ def test_an_agent_s_tasks_with_nothing_held_out_are_one_note():
     more = "".join(f"\n## TASK-00{n}: X\n\n- Output files: `{n}.txt`\n" for n in (2, 3))
     (note,) = find(more, lambda _: True)
     assert note.severity is Severity.NOTE
-    assert note.message == "TASK-001 and 2 more: an agent builds it and can read all of its tests"
+    assert note.message == "agents build TASK-001 and 2 more tasks, and can read all of their tests"
     assert find(more) == []
 
 

@@ -128,7 +128,12 @@ class Supply:
 
     @cached_property
     def _out(self) -> tuple[str, ...]:
-        paths = (path for task in self.tasks for path in task.outputs if path != "any")
+        paths = (
+            path
+            for task in self.tasks
+            for path in (*task.outputs, *(file.path for file in task.held_out_files))
+            if path != "any"
+        )
         return tuple(dict.fromkeys(path.removeprefix("./") for path in paths))
 
     @cached_property
