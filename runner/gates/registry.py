@@ -74,6 +74,10 @@ def _has_contracts(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - on
     return bool(task.contracts)
 
 
+def _has_examples(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
+    return "python examples" in task.prose
+
+
 def _has_gates(task: Task, settings: Settings) -> bool:
     return bool(task.gates or settings.gates_for(task.type))
 
@@ -106,6 +110,7 @@ FAMILIES = (
     Family("contract_tests", _is_tested),
     Family("base_tests", _writes, _changes_what_tools_read),
     Family("contract_checks", _has_contracts),
+    Family("examples", _has_examples),
     Family("commands", _has_gates),
     Family("coverage_gate", _tests_own_work),
     Family("what_changed", _writes),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from runner.languages.registry import is_written_in
+from runner.lazy_pattern import regex
 from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
 from runner.plan.commands import executables, shell_operator, swallows_failure
@@ -66,6 +69,7 @@ def check_plan(
         *_stray_blocks(plan),
         *_written_twice(plan),
         *_find_unused_commands(plan),
+        *_find_loose_examples(plan),
         *_commands(plan, found),
         *_held_out(plan, is_agent),
         *_find_unproven(plan, Severity.ERROR if strict_contracts else Severity.WARNING),
@@ -281,6 +285,29 @@ def _find_unused_commands(plan: Plan) -> Iterator[Problem]:
             message = f"{task.id} has blocks, so its Command would not run"
             hint = "put the command into a ```sh run block: it runs after the files are written"
             yield _problem(plan, at, message, hint)
+
+
+_EXAMPLE = regex(
+    r"^\s*>>> |`[^`\n]{0,99}\w\([^`\n]{0,99}\)(?:\s{0,9}(?:==|->)|`\s{0,9}(?:==|->|→|=>))"
+)
+"""What looks like an example: a doctest prompt, or a call and what it gives."""
+_FENCED = regex(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
+
+
+def _find_loose_examples(plan: Plan) -> Iterator[Problem]:
+    """One note for all lines that show examples of Python where nothing runs them."""
+    loose = [
+        task
+        for task in plan.tasks
+        if any(is_written_in(one, "python") for one in task.outputs)
+        for line in (*task.acceptance, *_FENCED.sub("", task.prose).splitlines())
+        if _EXAMPLE.search(line)
+    ]
+    if loose:
+        some = "this line looks" if len(loose) == 1 else f"{len(loose)} lines look"
+        message = f"{some} like examples, which are not run, the first in {loose[0].id}"
+        hint = "put them into a fenced block that begins with ```python examples, after `>>>`"
+        yield _problem(plan, plan.places.heading(loose[0]), message, hint, Severity.NOTE)
 
 
 def _in_outputs(path: str, task: Task) -> bool:

@@ -138,3 +138,29 @@ def test_no_task_is_told_to_depend_on_itself():
     said = messages(b"# P\n\n## TASK-001: One\n\n- Depends on: TASK-011\n\n## TASK-002: Two\n")
     assert "TASK-001 depends on TASK-011, which no task is" in said
     assert 'did you mean "TASK-001"?' not in said
+
+
+LOOSE = """## TASK-001: Slugs
+- Output files: shop.py
+- Acceptance:
+  - `slug("A b")` == `a-b`
+- Test contracts:
+  - TC-001 (unit): `test -f shop.py`
+
+>>> slug("C")
+'c'
+"""
+
+
+def test_examples_that_nothing_runs_are_named_once_a_plan():
+    said = messages(LOOSE.encode() + LOOSE.replace("TASK-001", "TASK-002").encode())
+    assert said.count("look like examples") == 1
+    assert "4 lines look like examples, which are not run, the first in TASK-001" in said
+    assert "```python examples" in said
+
+
+def test_examples_in_a_block_that_is_run_and_other_tasks_are_not_named():
+    block = LOOSE.replace(">>> slug", "```python examples\n>>> slug") + "```\n"
+    inside = block.replace('  - `slug("A b")` == `a-b`', "  - slugs are short")
+    assert "examples" not in messages(inside.encode())
+    assert "examples" not in messages(LOOSE.replace("shop.py", "shop.txt").encode())

@@ -1,0 +1,125 @@
+"""Examples that a plan gives in a block ```` ```python examples ````, run on the proposed code.
+
+A family of the registry. The blocks of a task are one doctest session in the sandbox of its proof.
+An example that gives another answer refuses; one that states no answer is not checked.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.gates.base import INTEGRITY, Check, Proved, command_limits, proof_of
+from runner.gates.contract_checks import make_context
+from runner.lazy_pattern import regex
+from runner.model import Finding, Severity, Verdict
+from runner.process.tools import find_project_python
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.config.settings import Settings
+    from runner.gates.base import GateContext
+    from runner.model import Task
+
+CHECK = "examples"
+_BLOCK = regex(
+    r"^(?P<mark> {0,3}(?P<fence>`{3,}|~{3,}))[ \t]*python[ \t]+examples[ \t]*\n(?P<text>.*?)"
+    r"^ {0,3}(?P=fence)",
+    re.DOTALL | re.MULTILINE,
+)
+_MOST = 8
+_SHOWN = 120
+
+
+class _Row(NamedTuple):
+    """How one example ended."""
+
+    line: int
+    word: str
+    source: str
+    got: str
+
+
+def find_examples(task: Task) -> str:
+    """Return the text of a task's blocks of examples, one after the other; empty without one."""
+    return "\n".join(found["text"] for found in _BLOCK.finditer(task.prose))
+
+
+def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
+    """Return one run of all examples of a task that has some."""
+    if not find_examples(task):
+        return ()
+    return (Check(id=CHECK, kind=INTEGRITY, command="", limits=command_limits(task, settings)),)
+
+
+def prove(check: Check, bench: GateContext) -> Proved:
+    """Run the examples, and return a finding for each that gives another answer."""
+    text = find_examples(bench.task)
+    python = find_project_python(bench.place, bench.environment)
+    if python is None:
+        return Proved(None, (_not_run(check, "no Python was found"),))
+    place = make_context(check, bench)
+    hook = (Path(__file__).parent / "examples_hook.py").read_bytes()
+    words = (place.put("run.py", hook), place.put("examples.txt", text.encode()))
+    line = shlex.join([str(python), "-B", *words, place.path("answers.json")])
+    run = replace(check, command=line)
+    ran = replace(bench, tell=_ignore_line).run(run)
+    rows = [*_read_rows(place.read("answers.json"))]
+    if not rows:
+        why = ran.tail.strip().splitlines()[-1] if ran.tail.strip() else f"exit code {ran.exit}"
+        return Proved(None, (_not_run(check, why),))
+    failed = [one for one in rows if one.word == "failed"]
+    unchecked = [one for one in rows if one.word == "not checked"]
+    counts = {word: sum(one.word == word for one in rows) for word in ("passed", "failed")}
+    verdict = Verdict.FAIL if failed else Verdict.PASS
+    proof = replace(
+        proof_of(run, ran, bench, tuple(counts.items())),
+        command="",
+        verdict=verdict,
+        note=f"{plural(counts['passed'], 'example')} checked, {len(unchecked)} not checked",
+    )
+    return Proved(proof, tuple(_describe(one, check) for one in (*failed, *unchecked)[:_MOST]))
+
+
+def _read_rows(answers: object) -> Iterator[_Row]:
+    """Read the rows of the hook; the code of the project may have written to the same file."""
+    for one in answers if isinstance(answers, list) else ():
+        match one:
+            case [int(line), "passed" | "failed" | "not checked" as word, str(source), str(got)]:
+                yield _Row(line, word, source, got)
+
+
+def _describe(one: _Row, check: Check) -> Finding:
+    shown = display(redact(one.source.splitlines()[0][:_SHOWN])) if one.source else "an example"
+    if one.word == "failed":
+        return Finding(
+            check=check.id,
+            message=f"the plan's example `{shown}` gives another answer",
+            hint="make the code give the answer of the plan, or correct the example",
+            detail=redact(one.got[:2000]) or "(nothing)",
+        )
+    return Finding(
+        check=check.id,
+        message=f"not checked: `{shown}` states no answer",
+        severity=Severity.NOTE,
+    )
+
+
+def _not_run(check: Check, why: str) -> Finding:
+    return Finding(
+        check=check.id,
+        message=f"the plan's examples could not run: {display(redact(why[:_SHOWN]))}",
+        severity=Severity.ERROR,
+        hint="check that each example is valid Python after `>>>` and that its imports exist",
+    )
+
+
+def _ignore_line(_line: str) -> None:
+    """The output of the examples is compared, and not shown."""
