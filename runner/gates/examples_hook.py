@@ -26,13 +26,13 @@ class _Runner(doctest.DocTestRunner):
         """Print nothing."""
 
     def report_success(self, _out: Any, _test: Any, example: doctest.Example, _got: str) -> None:
-        """Keep one that holds, or that states no answer."""
-        compares = bool(example.want) or example.exc_msg is not None
-        self._keep(example, "passed" if compares else "not checked", "")
+        """Keep one that holds; a statement without an answer only prepares others."""
+        if example.want or example.exc_msg is not None:
+            self._keep(example, "passed", "")
 
     def report_failure(self, _out: Any, _test: Any, example: doctest.Example, got: str) -> None:
-        """Keep one with another answer."""
-        self._keep(example, "failed", got)
+        """Keep one with another answer than the plan states, or of which it states none."""
+        self._keep(example, "failed" if example.want else "not checked", got)
 
     def report_unexpected_exception(
         self, _out: Any, _test: Any, example: doctest.Example, exc_info: Any
