@@ -26,25 +26,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from runner.gates.mutation.python_mutants import python_mutants
+from runner.gates.mutation.small_changes import find_small_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from runner.gates.mutation.mutants import Mutant
+    from runner.gates.mutation.small_changes import SmallChange as Mutant
 
 ROOT = Path(__file__).parent.parent
-KINDS = {
-    "condition": "a condition negated",
-    "comparison": "a bound moved",
-    "operand": "and for or",
-    "constant": "another constant",
-    "statement": "a statement dropped",
-    "raise": "an error not raised",
-    "no result": "an early return of nothing",
-    "empty result": "an early return of something empty",
-}
-"""What is tried; never in docstrings, types, logging or words for people."""
 SECONDS = float(os.environ.get("MUTANTS_SECONDS", "90"))
 HANG = SECONDS * 2 / 3
 """A test that takes so long hangs: the slowest unit test takes ten on a quiet machine."""
@@ -64,7 +53,6 @@ class Fault:
 
     path: str
     function: str
-    kind: str
     line: int
     before: str
     after: str
@@ -114,11 +102,8 @@ def sample(root: Path, count: int, seed: str, only: str = "") -> list[tuple[Faul
 def mutants_of(root: Path, file: Path) -> tuple[tuple[Fault, Mutant], ...]:
     """Every fault that can be put into a file."""
     content, path = file.read_bytes(), file.relative_to(root).as_posix()
-    lines = frozenset(range(1, content.count(b"\n") + 2))
-    made = (one for one in python_mutants(path, content, lines, lines) if one.kind in KINDS)
-    return tuple(
-        (Fault(path, one.function, one.kind, one.line, *_told(one, content)), one) for one in made
-    )
+    made = find_small_changes(path, None, content)
+    return tuple((Fault(path, one.function, one.line, *_told(one, content)), one) for one in made)
 
 
 def _told(mutant: Mutant, content: bytes) -> tuple[str, str]:
@@ -393,7 +378,7 @@ def report(faults: list[Fault], equal: dict[tuple[str, str, str, str], str]) -> 
         if not one.is_noticed:
             why = equal.get(one.key)
             words = f"equivalent: {why}" if why else one.verdict + (f", {one.by}" if one.by else "")
-            lines += [f"{one.path}:{one.line}: {one.function}: {KINDS[one.kind]}: {words}"]
+            lines += [f"{one.path}:{one.line}: {one.function}: {words}"]
             lines += [f"    - {one.before}", f"    + {one.after}"]
     return "\n".join(lines), share >= ENOUGH
 

@@ -89,7 +89,7 @@ def test_a_test_that_fails_without_the_fault_says_nothing_of_it(house):
 
 @pytest.mark.parametrize("house", ["looks"], indirect=True)
 def test_the_sample_follows_from_its_seed_and_knows_the_tests_that_are_near(house):
-    told = [[one.key for one, _ in mutants.sample(house, 4, seed)] for seed in "aab"]
+    told = [[one.key for one, _ in mutants.sample(house, 2, seed)] for seed in ("1", "1", "2")]
     assert told[0] == told[1] != told[2]
     tests = mutants.Tests(house)
     assert tests.of("runner/toys/sizes.py") == ["tests/toys/test_toys_sizes.py"]

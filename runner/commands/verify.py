@@ -158,7 +158,7 @@ def ship_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--strict",
         action="store_true",
-        help="what wrote code needs tests or a contract, and tests that notice mutants of it",
+        help="what wrote code needs tests or a contract, and tests that notice small changes to it",
     )
     add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
     add_proof_flags(parser)
@@ -167,7 +167,6 @@ def ship_arguments(parser: argparse.ArgumentParser) -> None:
 def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ship, or say what stands in the way."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
-    flags["mutation"] = "strict" if given.strict else None
     project = open_with_gates(environ, flags)
     load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
     pull = find_request(project) if given.pr else None

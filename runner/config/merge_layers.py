@@ -124,7 +124,7 @@ def merge_layers(layers: Sequence[Layer], known: Sequence[str]) -> Merged:
     """
     opened = [_open(layer) for layer in layers]
     _one_file_of_the_repository(opened)
-    notes = [note for one in opened for note in _find_ignored(one)]
+    notes = [note for one in opened for note in (*_find_ignored(one), *_find_retired(one))]
     opened = [_without_yours(one) for one in opened]
     checked = [(one, *_validate(one, known)) for one in opened]
     problems = [
@@ -229,6 +229,18 @@ def _find_ignored(one: _Opened) -> list[str]:
         f"{one.where([name])}: {one.written[name]} is ignored: only {_who_may(name)} may set it"
         for name in sorted(_find_reserved(one.values))
     ]
+
+
+_NO_STRICT = (
+    'mutation = "strict" is deprecated and means "warn": set assurance = "independent" instead'
+)
+
+
+def _find_retired(one: _Opened) -> list[str]:
+    """What former versions knew, and is still accepted."""
+    if str(one.values.get("mutation", "")).strip().lower() != "strict":
+        return []
+    return [f"{one.where(['mutation'])}: {_NO_STRICT}"]
 
 
 def _find_reserved(values: Mapping[str, object]) -> frozenset[str]:

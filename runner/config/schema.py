@@ -45,6 +45,7 @@ from runner.config.setting_types import (
     id_prefix,
     linear_expression,
     lower_case,
+    mutation_word,
     nats_address,
     no_switch,
     receiver_address,
@@ -306,7 +307,7 @@ class Given(BaseSettings):
     red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
         None
     )
-    mutation: Annotated[Literal["off", "warn", "strict"], BeforeValidator(lower_case)] | None = None
+    mutation: Annotated[Literal["off", "warn"], BeforeValidator(mutation_word)] | None = None
     regression: Annotated[Literal["repair", "halt"], BeforeValidator(lower_case)] | None = None
     changed_dependents: (
         Annotated[Literal["direct", "transitive"], BeforeValidator(lower_case)] | None

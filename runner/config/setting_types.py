@@ -91,6 +91,12 @@ def lower_case(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def mutation_word(value: object) -> object:
+    """A word in any case; `strict` of former versions means `warn`."""
+    word = lower_case(value)
+    return "warn" if word == "strict" else word
+
+
 def empty_for_none(value: str) -> str:
     """`none` in any case takes back what a layer below says."""
     return "" if value.lower() == "none" else value

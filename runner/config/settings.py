@@ -225,15 +225,15 @@ class Settings:
     default_gates: bool = True
     """Whether the gates that the repository declares about itself hold where none are set."""
     red_first: str = "auto"
-    """Whether test contracts must fail before the implementation: `auto` (new work of agents and
-    models), `always` or `never`; a task's own Red first wins."""
+    """Whether a test must fail without the change: `auto` (a question, of new work by agents,
+    commands and models), `always` (refuses) or `never`; a task's own Red first wins."""
     held_out_rounds: int = 3
     """Failed held-out proofs that go back to the implementer before a person is asked."""
     held_out_land: bool = True
     """Whether held-out files land in the task's commit."""
     mutation: str = "warn"
-    """What it does that no test notices changes to the task's own code: `off`, `warn` (of what
-    agents, commands and models wrote) or `strict` (of everybody's, and refuses)."""
+    """Whether small changes to the task's functions are tried: `off` or `warn` (of what agents,
+    commands and models wrote; a question where no test notices any). Stub first always runs."""
     regression: str = "repair"
     """What a change does that breaks another task: `repair` (the next attempt's) or `halt`."""
     changed_dependents: str = "transitive"

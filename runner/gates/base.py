@@ -94,6 +94,8 @@ class Proved:
     coverage: Coverage | None = None
     observed: tuple[Observed, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
+    unshown: frozenset[str] = frozenset()
+    """Checks that passed and of which nothing showed that they can fail, by id."""
 
 
 class LeftFiles(Protocol):
@@ -177,7 +179,7 @@ class GateContext:
     by_person: bool = False
     """Whether a person wrote the change themselves: what would be a question is said to them."""
     red_first: bool = False
-    """Whether the test contracts must fail on the tree without the implementation."""
+    """Whether a test should fail on the tree without the implementation."""
     observed: tuple[Observed, ...] = ()
     """What the tests of the checks before this one ran."""
     refused: bool = False

@@ -122,7 +122,17 @@ def _key(check: Check, bench: GateContext, changes: tuple[Change, ...]) -> tuple
     made = (f"{one.path} {one.mode:o} {one.after}" for one in changes)
     fails = (*(("fails",) if check.fails else ()), *(("named",) if check.named else ()))
     place = (str(bench.place.shown), bench.place.start, bench.base, bench.place.beside)
-    return ("run", *place, check.kind, str(check.network), check.command, *sorted(made), *fails)
+    words = bench.environment.get("PYTEST_ADDOPTS", "")
+    return (
+        "run",
+        *place,
+        check.kind,
+        str(check.network),
+        check.command,
+        *sorted(made),
+        *fails,
+        words,
+    )
 
 
 def _to_document(found: BaseResult) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.gates import base_result, coverage, red_first, script_targets
+from runner.gates import base_result, coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
 from runner.gates.check_run import try_check, try_or_stand
 from runner.gates.commands import make_refused_proof
@@ -70,18 +70,9 @@ def prove(check: Check, bench: GateContext, ended: CheckRun | None = None) -> Pr
     """
     if not check.task and (word := bypass_of(check.command)):
         return make_refused_proof(check, f"skips checks (`{word}`)", without_bypass(word, "it"))
-    early = _too_early(check, bench)
     first = try_or_stand(check, bench, lambda: _fit_coverage(check, bench), ended)
     proved = _make_proved(first, bench)
-    proof = proved.proof
-    if proof is not None and any(finding.refuses for finding in early):
-        # it is shown as refused wherever proofs are shown: what ran here was no proof
-        proof = replace(proof, verdict=Verdict.FAIL, note="passes without the implementation")
-    return replace(
-        proved,
-        proof=proof,
-        findings=(*early, *proved.findings, *_find_scripts(first, bench)),
-    )
+    return replace(proved, findings=(*proved.findings, *_find_scripts(first, bench)))
 
 
 def _find_scripts(first: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
@@ -94,13 +85,6 @@ def _find_scripts(first: CheckRun, bench: GateContext) -> tuple[Finding, ...]:
     lenient = lenient_scripts.findings(check, bench) if untold else ()
     changed = script_targets.findings(check, bench) if bench.changes else ()
     return (*lenient, *changed)
-
-
-def _too_early(check: Check, bench: GateContext) -> tuple[Finding, ...]:
-    """What passes before there is anything to pass, where that is asked."""
-    if not bench.red_first:
-        return ()
-    return red_first.findings(check, bench)
 
 
 def _fit_coverage(check: Check, bench: GateContext) -> Fitted:

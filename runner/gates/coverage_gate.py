@@ -19,7 +19,7 @@ from runner.model.grades import proof_kind
 from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
@@ -38,32 +38,30 @@ _FILE = regex(r"(?:\./)?[\w@+-][\w./@+-]*\.\w{1,5}")
 
 
 def weigh_proofs(
-    task: Task, proofs: Iterable[Proof], observed: Sequence[Observed], written: Iterable[str]
+    task: Task,
+    proofs: Iterable[Proof],
+    observed: Sequence[Observed],
+    written: Iterable[str],
+    unshown: Collection[str] = (),
 ) -> tuple[Proof, ...]:
     """The proofs, each test that has nothing to do with the task's own files as a command.
 
-    So are all of them where mutants were tried, and none was noticed: then they show that it runs.
+    Those that are `unshown`, of which nothing showed that they can fail, are worth nothing.
     What ran is known by what was `observed`, or by a path that the command names. Where nothing
     was measured, a command that names no file at all is taken to run everything.
     """
     own = tuple(dict.fromkeys((*written, *task.outputs)))
-    kept = tuple(proofs)
-    idle = any(map(_says_none_noticed, kept))
-    if not idle and (not own or task.writes_everything):
+    kept = tuple(
+        replace(one, by=ProvenBy.PASSED) if one.id in unshown and proof_kind(one) else one
+        for one in proofs
+    )
+    if not own or task.writes_everything:
         return kept
     return tuple(
         replace(proof, by=ProvenBy.COMMAND)
-        if proof_kind(proof) is ProvenBy.TESTS and (idle or not _is_about(proof, own, observed))
+        if proof_kind(proof) is ProvenBy.TESTS and not _is_about(proof, own, observed)
         else proof
         for proof in kept
-    )
-
-
-def _says_none_noticed(proof: Proof) -> bool:
-    """Whether it tried mutants of which no test noticed one, enough of them to tell so."""
-    counts = dict(proof.counts)
-    return (
-        proof.kind == "mutation" and proof.verdict is not Verdict.PASS and not counts.get("noticed")
     )
 
 

@@ -139,6 +139,8 @@ class Proven:
     tools: tuple[tuple[str, str], ...] = ()
     passed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By test contract that passed, the ids of its tests that did."""
+    unshown: frozenset[str] = frozenset()
+    """Checks that passed and of which nothing showed that they can fail, by id."""
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -228,4 +230,5 @@ def together(said: list[Proved]) -> Proven:
         coverage=next((one.coverage for one in said if one.coverage), None),
         observed=tuple(seen for one in said for seen in one.observed),
         tools=tuple(dict(tool for one in said for tool in one.tools).items()),
+        unshown=frozenset().union(*(one.unshown for one in said)),
     )

@@ -57,13 +57,12 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001
 def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
     """Each new assertion that no test contract came to: a warning, or a question.
 
-    A question where nothing else of its function spoke either, or with `strict`, and no person
-    wrote it. Nothing where a contract selects tests, or where nobody measured the file.
+    A question where nothing else of its function spoke either, and no person wrote it. Nothing
+    where a contract selects tests, or where nobody measured the file.
     """
     lines = [one.command for one in bench.task.test_contracts]
     if any("::" in line or selection_of(line) for line in lines):
         return Proved(None, ())
-    strict = bench.settings.mutation == "strict"
     found: list[Finding] = []
     for change in bench.changes:
         content = change.content
@@ -73,7 +72,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             every = [*_assertions(content)]
             spoke = {one.function for one in every if _has_run(one, ran)}
             found += [
-                _finding(one, change.path, bench, hollow=strict or one.function not in spoke)
+                _finding(one, change.path, bench, hollow=one.function not in spoke)
                 for one in _silent(every, bench.before(change.path), ran)
             ]
     return Proved(None, gravest(found, _MOST))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.model import Grade, Graded, ProvenBy, Status
-from runner.model.grades import BY_HAND, NOTHING, STATIC_ALONE, weakest, without_proof
+from runner.model import Grade, Graded, Status
+from runner.model.grades import BY_HAND, NOTHING, explain_unproven, weakest, without_proof
 from runner.model.task import MILESTONE
+from runner.model.words import PROVES_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,14 +24,14 @@ def grade_alone(
     `unverified`: why its proofs are not about the bytes that are there.
     """
     by = known.proven
-    if known.verified and not unverified and by is not None and by is not ProvenBy.STATIC:
+    if known.verified and not unverified and by is not None and by not in PROVES_NOTHING:
         return Graded(Grade.PROVEN, by, gaps=known.gaps)
     if not unverified and not known.verified:
         unverified = known.unproven or BY_HAND
     if waived:
         return Graded(Grade.WAIVED, by, waived)
     none = without_proof(known.unproven, outputs)
-    return Graded(Grade.UNPROVEN, by, unverified or none or (STATIC_ALONE if by else NOTHING))
+    return Graded(Grade.UNPROVEN, by, unverified or none or explain_unproven(by))
 
 
 def grades_of(

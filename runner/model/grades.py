@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model.acceptance import find_doubts
-from runner.model.words import COULD_NOT_RUN, ProvenBy
+from runner.model.words import COULD_NOT_RUN, PROVES_NOTHING, ProvenBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,11 +29,14 @@ class Grade(StrEnum):
 
 NOTHING = "nothing proves it"
 STATIC_ALONE = "lint, types and builds alone prove nothing"
+CANNOT_FAIL = "nothing showed that its proof can fail"
 BY_HAND = "a person's word"
 """Why a task is unproven, where nobody gave a reason."""
 
 DOCUMENTS = "only documents"
 """Why a task is unproven whose files nothing could run."""
+STUB_UNKNOWN = "stub not measured"
+"""What a proof lacks where its contracts could not run on a tree whose changed functions raise."""
 LINES_UNKNOWN = "lines not measured"
 """What a proof lacks where no tool could tell which lines its tests ran."""
 
@@ -96,13 +99,19 @@ def grade_of(
     """
     proofs = tuple(proofs)
     by = strongest(proofs)
-    counts = by is not None and by is not ProvenBy.STATIC
+    counts = by is not None and by not in PROVES_NOTHING
     if counts and not unverified:
         return Graded(Grade.PROVEN, by, gaps=find_gaps(proofs))
     if waived:
         return Graded(Grade.WAIVED, by, waived)
-    why = unverified or none or (STATIC_ALONE if by else NOTHING)
-    return Graded(Grade.UNPROVEN, by, why)
+    return Graded(Grade.UNPROVEN, by, unverified or none or explain_unproven(by))
+
+
+def explain_unproven(by: ProvenBy | None) -> str:
+    """Why what there is proves nothing."""
+    if by is ProvenBy.PASSED:
+        return CANNOT_FAIL
+    return STATIC_ALONE if by else NOTHING
 
 
 def is_grade(note: str) -> bool:
@@ -121,9 +130,15 @@ def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     proofs = tuple(proofs)
     skipped = [one for one in proofs if one.verdict == "skipped"]
     lines = any(one.kind == "coverage" for one in skipped)
+    stub = any(one.kind == "mutation" and one.note.startswith(STUB_UNKNOWN) for one in skipped)
     unrun = (f"{one.id} {one.note}" for one in skipped if one.note == COULD_NOT_RUN)
     doubts = find_doubts(one.row for one in proofs if one.row is not None)
-    return (*((LINES_UNKNOWN,) if lines else ()), *unrun, *doubts)
+    return (
+        *((LINES_UNKNOWN,) if lines else ()),
+        *((STUB_UNKNOWN,) if stub else ()),
+        *unrun,
+        *doubts,
+    )
 
 
 def weakest(grades: Sequence[Graded]) -> Graded:

@@ -111,12 +111,16 @@ class ProvenBy(StrEnum):
     CONTRACT = "contract"
     COMMAND = "command"
     """An exit code alone."""
+    PASSED = "passed"
+    """Tests or a command that passed, and nothing showed that they can fail."""
     STATIC = "static"
     """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
 
 
 WHAT_CHANGED = "what-changed"
 """The check of what a change does besides its work: its notes are for whoever reviews it."""
+PROVES_NOTHING = frozenset({ProvenBy.PASSED, ProvenBy.STATIC})
+"""What leaves a task unproven."""
 COULD_NOT_RUN = "could not run here"
 """The note of a gate whose program is missing, or whose tests could not be loaded."""
 HELD_OUT = "held-out"

@@ -11,7 +11,7 @@ from runner.config.stack import detect_stack
 from runner.context.brief import Brief, compose_brief, open_since
 from runner.context.gather import surroundings_at
 from runner.context.patterns import Search, match_patterns
-from runner.gates.red_first import wants_red_first
+from runner.gates.mutation.red_first import wants_red_first
 from runner.held_out.part import split_task
 from runner.held_out.store import repair_hint
 from runner.implementers.base import Allowance, Mode

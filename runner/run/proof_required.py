@@ -11,7 +11,8 @@ from runner.implementers import blocks, check
 from runner.journal.grading import grade_alone
 from runner.lazy_module import lazy_module
 from runner.model import Finding, ProvenBy, Reason, Status
-from runner.model.grades import is_code, strongest, without_proof, would_show
+from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, would_show
+from runner.model.words import PROVES_NOTHING
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.plan.shell.shell_commands import tests_in
 
@@ -36,7 +37,7 @@ def is_by_word(known: TaskState) -> bool:
 
 def has_proof(task: Task, settings: Settings) -> bool:
     """Whether a task names something that could prove it, beside lint and types."""
-    return strongest_possible(task, settings) not in (None, ProvenBy.STATIC)
+    return strongest_possible(task, settings) not in (None, *PROVES_NOTHING)
 
 
 def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings: Settings) -> str:
@@ -132,7 +133,11 @@ def too_little(
     paths = written or task.outputs
     if not task.writes_anything or without_proof(task.no_proof, paths):
         return None
-    short = _too_little(strongest(proofs), paths, settings, implementer)
+    proofs = tuple(proofs)
+    by = strongest(proofs)
+    if by is ProvenBy.PASSED and any(dict(one.counts).get("passed") for one in proofs):
+        return None  # tests ran, of which this change needs none to fail: the grade says so
+    short = _too_little(by, paths, settings, implementer)
     return Finding(CHECK, short, hint=PROOF_HINT) if short else None
 
 
@@ -150,6 +155,8 @@ def _too_little(
         return f"{_format_proof_kind(by)}, and {needs} (require_proof)"
     if implementer in _BY_A_PERSON or by in (*_STRONG, ProvenBy.COMMAND):
         return ""
+    if by is ProvenBy.PASSED:
+        return f"{CANNOT_FAIL}: it passes without what {_whose(implementer)} wrote, too"
     return f"{_format_proof_kind(by)} of what {_whose(implementer)} writes"
 
 
@@ -158,6 +165,8 @@ def _format_proof_kind(by: ProvenBy | None) -> str:
         return "nothing proves any part"
     if by is ProvenBy.COMMAND:
         return "an exit code alone is the proof"
+    if by is ProvenBy.PASSED:
+        return CANNOT_FAIL
     return "only lint, types or a compiler look, and nothing runs any part"
 
 

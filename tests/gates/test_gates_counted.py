@@ -388,22 +388,11 @@ def test_words_that_skip_checks_are_not_run(tmp_path):
     assert said.findings[0].hint == "take `SKIP=all` out of it"
 
 
-@pytest.mark.parametrize(
-    ("verdict", "noticed", "words"),
-    [
-        (Verdict.SKIPPED, 0, "proven by command"),
-        (Verdict.SKIPPED, 2, "proven by tests"),
-        (Verdict.PASS, 0, "proven by tests"),
-    ],
-    ids=["nothing", "some of it", "none to tell"],
-)
-def test_tests_that_notice_nothing_of_a_task_are_a_command_to_it(verdict, noticed, words):
+def test_tests_of_which_nothing_showed_that_they_can_fail_prove_nothing():
     output = digest_of(b"")
     tests = Proof("TC-001", "test", "pytest", Verdict.PASS, 0, 1.0, output, counts=(("passed", 3),))
-    tried = (("mutants", 4), ("noticed", noticed), ("survived", 4))
-    mutants = Proof("mutation", "mutation", "", verdict, 0, 1.0, output, counts=tried)
-    weighed = weigh_proofs(a_task(outputs=("shop.py",)), (tests, mutants), (), ["shop.py"])
-    assert grade_of(weighed).words == words
+    idle = weigh_proofs(a_task(outputs=("shop.py",)), (tests,), (), ["shop.py"], {"TC-001"})
+    assert grade_of(idle).words == "unproven: nothing showed that its proof can fail"
     assert grade_of(weigh_proofs(a_task(), (tests,), (), [])).words == "proven by tests"
 
 

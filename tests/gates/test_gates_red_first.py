@@ -1,88 +1,79 @@
-"""Red first: tests that pass before the code exists prove nothing about it."""
+"""Red first: a question where no test fails without the change."""
+
+from dataclasses import replace
 
 import pytest
 from gates_bench import a_task
 from gates_trees import a_check, a_story
 
 from runner.config.settings import Settings
-from runner.gates import contract_tests, red_first
-from runner.model import Severity, Verdict
+from runner.gates.mutation import red_first
 
-PYTEST = "python -m pytest -q -p no:cacheprovider"
+PYTEST = "PYTHONPATH=. python -m pytest -q -p no:cacheprovider tests"
 CODE = {"shop.py": "def price(): return 3\n"}
 TESTS = {"tests/test_shop.py": "import shop\ndef test_price(): assert shop.price() == 3\n"}
 IDLE = {"tests/test_shop.py": "def test_price(): assert 1 + 2 == int('3')\n"}
 
 
-def refusals(findings):
-    return [one.message for one in findings if one.refuses]
+def ask(folder, before, after, *, stub_noticed=False, task=None, **fields):
+    bench, visits = a_story(folder, before, after, red_first=True, task=task, **fields)
+    found = red_first.findings((a_check(PYTEST),), bench, stub_noticed=stub_noticed)
+    return [(str(one.severity), one.message) for one in found], visits
 
 
-def a_try(folder, before, after, command=f"{PYTEST} tests", **fields):
-    bench, visits = a_story(folder, before, after, red_first=True, **fields)
-    return contract_tests.prove(a_check(f"PYTHONPATH=. {command}"), bench), visits, bench
+ASKED = [("question", "no test fails without this change")]
 
 
-def test_a_contract_that_fails_without_the_implementation_is_as_it_should_be(tmp_path):
-    said, visits, _ = a_try(tmp_path, {}, CODE | TESTS)
-    assert said.proof.verdict is Verdict.PASS
-    assert said.findings == ()
+def test_a_test_that_fails_without_the_change_is_as_it_should_be(tmp_path):
+    found, visits = ask(tmp_path, {}, CODE | TESTS)
+    assert found == []
     assert visits == [["tests/test_shop.py"]]
 
 
-def test_a_contract_that_passes_without_it_is_refused(tmp_path):
-    said, _, _ = a_try(tmp_path, {}, CODE | IDLE)
-    assert said.proof.verdict is Verdict.FAIL, "nobody is shown that it passed"
-    assert said.proof.note == "passes without the implementation"
-    assert refusals(said.findings) == [
-        "TC-001 passes without the implementation, so it proves nothing"
-    ]
+@pytest.mark.parametrize(
+    ("before", "after", "stub_noticed", "found"),
+    [
+        ({}, CODE | IDLE, False, ASKED),
+        # a new function has a test that fails without it, whatever else the stub shows
+        ({}, CODE | IDLE, True, ASKED),
+        (CODE, {"shop.py": "def price(): return 4 - 1\n"}, True, []),
+        (CODE, {"shop.py": "def price(): return 4 - 1\n"}, False, ASKED),
+        (CODE, {"shop.py": '"""D."""\ndef price() -> int:\n    return 3  # x\n'}, False, []),
+        (CODE, CODE | {"data.json": "1", "README.md": "x"}, False, []),
+        ({}, IDLE, False, []),
+    ],
+)
+def test_the_question_follows_from_the_code_alone(tmp_path, before, after, stub_noticed, found):
+    before, after = before | IDLE, after | IDLE
+    assert ask(tmp_path, before, after, stub_noticed=stub_noticed)[0] == found
 
 
-def test_a_single_test_that_a_contract_names_must_fail_too(tmp_path):
-    both = {
-        "tests/test_shop.py": TESTS["tests/test_shop.py"] + "def test_none(): assert int('1')\n"
-    }
-    command = f"{PYTEST} tests/test_shop.py::test_none tests/test_shop.py::test_price"
-    both["tests/test_shop.py"] = both["tests/test_shop.py"].replace(
-        "import shop\ndef test_price():", "def test_price():\n    import shop\n   "
-    )
-    said, _, _ = a_try(tmp_path, {}, CODE | both, command)
-    assert refusals(said.findings) == [
-        "tests/test_shop.py::test_none passes without the implementation, so it proves nothing"
-    ]
+def test_a_person_who_wrote_the_change_is_warned(tmp_path):
+    found, _ = ask(tmp_path, IDLE, CODE | IDLE, by_person=True)
+    assert found == [("warning", "no test fails without this change")]
 
 
-def test_a_new_test_among_others_that_passes_already_is_named(tmp_path):
-    late = "def test_price():\n    import shop\n    assert shop.price() == 3\n"
-    old = {"tests/test_shop.py": "def test_old(): assert int('1')\n"}
-    new = {
-        "tests/test_shop.py": old["tests/test_shop.py"] + late + "def test_new(): assert int('1')\n"
-    }
-    said, _, _ = a_try(tmp_path, old, CODE | new)
-    (finding,) = said.findings
-    assert finding.severity is Severity.WARNING
-    assert finding.message == (
-        "the new test tests/test_shop.py::test_new passes without the implementation"
-    )
+@pytest.mark.parametrize("own", [True, None])
+def test_it_refuses_only_where_it_is_required(tmp_path, own):
+    always = Settings(red_first="always")
+    task = a_task(red_first=own)
+    found, _ = ask(tmp_path, IDLE, CODE | IDLE, task=task, settings=Settings() if own else always)
+    message = "TC-001 passes without the implementation, so it proves nothing"
+    assert found == [("error", message)]
 
 
 def test_the_next_attempt_does_not_pay_again_until_the_tests_change(tmp_path):
-    check = a_check(f"PYTHONPATH=. {PYTEST} tests")
-    asked = []
-    for code in ("def price(): return 3\n", "def price(): return 4 - 1\n"):
-        bench, visits = a_story(tmp_path, {}, TESTS | {"shop.py": code}, red_first=True)
-        red_first.findings(check, bench)
-        asked.append(len(visits))
-    assert asked == [1, 0]
-    bench, visits = a_story(tmp_path, {}, CODE | IDLE, red_first=True)
-    assert refusals(red_first.findings(check, bench))
-    assert len(visits) == 1
+    codes = ("def price(): return 3\n", "def price(): return 4 - 1\n")
+    asked = [ask(tmp_path, {}, TESTS | {"shop.py": code})[1] for code in codes]
+    assert [len(visits) for visits in asked] == [1, 0]
+    found, visits = ask(tmp_path, {}, CODE | IDLE)
+    assert (found, len(visits)) == (ASKED, 1)
 
 
-def test_it_is_asked_only_where_it_should_be(tmp_path):
+def test_nothing_runs_where_it_is_not_asked(tmp_path):
     bench, visits = a_story(tmp_path, {}, CODE | IDLE)
-    assert contract_tests.prove(a_check("true"), bench).findings == ()
+    assert red_first.findings((a_check(PYTEST),), bench, stub_noticed=False) == ()
+    assert red_first.findings((), replace(bench, red_first=True), stub_noticed=False) == ()
     assert visits == []
 
 
@@ -91,10 +82,11 @@ def test_it_is_asked_only_where_it_should_be(tmp_path):
     [
         (None, "auto", "claude", True, "api", True),
         (None, "auto", "model", True, "", True),
+        (None, "auto", "command", True, "api", True),
         (None, "auto", "claude", False, "api", False),
         (None, "auto", "claude", True, "refactor", False),
         (None, "auto", "blocks", True, "api", False),
-        (None, "auto", "command", True, "api", False),
+        (None, "auto", "blocks", True, "bugfix", True),
         (None, "always", "blocks", False, "", True),
         (None, "never", "claude", True, "api", False),
         (True, "never", "blocks", False, "", True),
@@ -105,3 +97,8 @@ def test_who_is_asked_to_be_red_first(own, setting, implementer, new, type_, wan
     task = a_task(red_first=own, type=type_)
     settings = Settings(red_first=setting)
     assert red_first.wants_red_first(task, settings, implementer, is_new_work=new) is wanted
+
+
+def test_the_words_of_a_task_do_not_decide():
+    task = replace(a_task(), title="Fix the crash: refactor the parser")
+    assert red_first.wants_red_first(task, Settings(), "claude", is_new_work=True)

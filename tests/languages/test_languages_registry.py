@@ -206,7 +206,6 @@ MAY_NAME = {
     "plan/task_types.py": "globs of a task type, which people read and change",
     "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
-    "gates/mutation/brace_aspects.py": "which scripts are always modules, or never",
     "gates/report_hook.py": "runs in foreign Pythons, where nothing of ours is importable",
     "gates/configured_support.py": "settings of test tools that name what is loaded first",
     "gates/script_targets.py": "scripts of package.json that a check runs",

@@ -65,7 +65,7 @@ def test_a_gate_stands_from_the_tests_of_the_same_task(workplace, outside):
     fields = [f"Gates:\n  - whole: `sh: {command}`"]
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}, tests=[command], fields=fields))
     assert workplace.run("--no-sandbox", "--no-verify-at-end").code == 0
-    assert count() == 1
+    assert count() == 2  # on the proposal, and on the base
     assert "stands from TASK-001's proof" in " ".join(notes(workplace, "TASK-001"))
 
 

@@ -1,5 +1,6 @@
 """Whole runs in which the tests run the code, and would not notice what it does."""
 
+import pytest
 from workplace import a_task
 
 CODE = """\
@@ -20,7 +21,6 @@ class TestShop(unittest.TestCase):
 """
 PLAN = {"outputs": ["shop.py", "test_shop.py"], "tests": ["python3 -m unittest -q test_shop"]}
 FIELDS = {"fields": ["Budget: 1 attempts", "Red first: no"]}
-SHOWN = "no test notices what discounted does: "
 
 
 def written(workplace, files):
@@ -34,93 +34,73 @@ def settings(workplace, text):
     workplace.commit()
 
 
-def test_what_a_command_wrote_lands_with_a_warning_and_the_cost_is_evidence(workplace):
-    command = written(workplace, {"shop.py": CODE, "test_shop.py": IDLE})
-    workplace.plan(a_task("TASK-001", command=command, **PLAN, **FIELDS))
-    ended = workplace.run("-v")
-    assert ended.code == 0, ended.said
-    (proof,) = [
-        one["proof"]
-        for one in workplace.happened("gate.completed")
-        if one["proof"]["id"] == "mutation"
-    ]
-    assert dict(proof["counts"])["mutants"] >= 1
-    assert "mutation" in workplace.runner("evidence", "TASK-001").out
-
-
-def test_strict_refuses_it_from_everybody(workplace):
-    settings(workplace, 'mutation = "strict"\n')
-    blocks = {"shop.py": CODE, "test_shop.py": IDLE}
-    workplace.plan(a_task("TASK-001", blocks=blocks, **PLAN, **FIELDS))
-    ended = workplace.run("-v")
-    assert ended.code == 1, ended.said
-    assert SHOWN in ended.said
-    assert not workplace.has("shop.py")
-
-
-def test_verify_with_strict_looks_at_what_landed_before(workplace):
-    blocks = {"shop.py": CODE, "test_shop.py": IDLE}
-    workplace.plan(a_task("TASK-001", blocks=blocks, **PLAN, **FIELDS))
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
-    assert workplace.runner("verify", "--all", "--trust").code == 0
-    settings(workplace, 'mutation = "strict"\n')
-    ended = workplace.runner("verify", "--all", "--trust")
-    assert ended.code == 1, ended.said
-    assert SHOWN in ended.said
-
-
-def test_a_strict_ship_asks_whether_the_tests_notice_anything(workplace):
-    blocks = {"shop.py": CODE, "test_shop.py": IDLE}
-    workplace.plan(a_task("TASK-001", blocks=blocks, **PLAN, **FIELDS))
-    assert workplace.run().code == 0
-    ended = workplace.runner("ship", "--strict", "--trust")
-    assert ended.code == 1, ended.said
-    assert SHOWN in ended.said or "TASK-001: mutation" in ended.said
-    assert workplace.runner("ship", "--trust").code == 0
-
-
-COPIED = """\
+SWALLOWS = """\
 import unittest
 from shop import discounted
 
 
-def wanted(price, part):
-    if part > 50:
-        part = 50
-    return price - price * part / 100
-
-
 class TestShop(unittest.TestCase):
     def test_it(self):
-        self.assertEqual(discounted(200, 80), wanted(200, 80))
-        self.assertEqual(discounted(200, 8), 184)
+        try:
+            discounted(200, 80)
+        except Exception:
+            pass
 """
+REFUSED = "no test contract fails when discounted raises an exception"
 
 
-def test_a_question_of_strict_that_was_approved_is_not_asked_by_verify_again(workplace):
+@pytest.mark.parametrize("by", ["blocks", "command"])
+def test_a_contract_that_cannot_fail_is_refused_whoever_wrote_the_change(workplace, by):
+    files = {"shop.py": CODE, "test_shop.py": SWALLOWS}
+    work = {"blocks": files} if by == "blocks" else {"command": written(workplace, files)}
+    settings(workplace, 'mutation = "off"\n')
+    workplace.plan(a_task("TASK-001", **work, **PLAN, **FIELDS))
+    ended = workplace.run("-v")
+    assert ended.code == 1, ended.said
+    assert REFUSED in ended.said
+    assert not workplace.has("shop.py")
+
+
+def test_small_changes_that_nothing_notices_wait_for_a_person(workplace):
+    command = written(workplace, {"shop.py": CODE, "test_shop.py": IDLE})
     settings(workplace, 'mutation = "strict"\n')
-    command = written(workplace, {"shop.py": CODE, "test_shop.py": COPIED})
     workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
     ended = workplace.run("-v")
     assert ended.code == 3, ended.said
-    assert "is told by a copy of it" in ended.said
+    assert "no test notices any of" in ended.said
+    assert 'mutation = "strict" is deprecated and means "warn"' in ended.said
+    assert 'assurance = "independent"' in ended.said
     assert workplace.runner("approve", "TASK-001").code == 0
     assert workplace.run().code == 0
-    ended = workplace.runner("verify", "--all", "--trust")
-    assert ended.code == 0, ended.said
+    assert workplace.has("shop.py")
+    assert "not noticed: shop.py:" in workplace.runner("evidence", "TASK-001").out
 
 
-def test_code_that_knows_of_its_tests_waits_for_a_person(workplace):
+def test_a_contract_that_shows_nothing_of_data_waits_for_a_person(workplace):
+    command = written(workplace, {"data.json": "{}"})
+    workplace.plan(a_task("TASK-001", command=command, outputs=["data.json"], tests=["true"]))
+    ended = workplace.run("-v")
+    assert ended.code == 3, ended.said
+    assert "nothing showed that its proof can fail" in ended.said
+
+
+def test_blocks_that_nothing_proves_are_done_and_unproven(workplace):
+    blocks = {"data.json": "{}"}
+    workplace.plan(a_task("TASK-001", blocks=blocks, outputs=["data.json"], tests=["true"]))
+    assert workplace.run().code == 0
+    said = workplace.runner("status").out
+    assert "DONE (unproven)  Work   nothing showed that its proof can fail" in said
+    assert workplace.runner("verify", "--all", "--trust").code == 0
+    ended = workplace.runner("ship", "--trust")
+    assert ended.code == 3, ended.said
+
+
+def test_code_that_knows_of_its_tests_is_named(workplace):
     code = "import os\n\n\ndef price():\n    return 3 if 'PYTEST_VERSION' in os.environ else 0\n"
     test = IDLE.replace("discounted", "price").replace("(200, 80)", "()")
     command = written(workplace, {"shop.py": code, "test_shop.py": test})
     settings(workplace, 'mutation = "off"\n')
     workplace.plan(a_task("TASK-001", command=command, **PLAN, fields=["Red first: no"]))
     ended = workplace.run("-v")
-    assert ended.code == 3, ended.said
-    assert "product code that knows it is tested" in ended.said
-    assert not workplace.has("shop.py")
-    assert workplace.runner("approve", "TASK-001").code == 0
-    assert workplace.run().code == 0
-    assert workplace.has("shop.py")
+    assert ended.code == 0, ended.said
+    assert "the code asks whether it is tested: PYTEST_VERSION" in ended.said

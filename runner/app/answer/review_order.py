@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN
 from runner.contracts.entries import documents
 from runner.gates.test_paths import is_test_path
-from runner.model import ProvenBy
 from runner.model.grades import proof_kind
+from runner.model.words import PROVES_NOTHING
 from runner.run.review import open_questions
 from runner.writes.paths import is_control
 
@@ -85,7 +85,7 @@ def _is_shown(known: TaskState) -> bool:
     """Whether its own proof ran something of it."""
     proofs = known.passed.proofs if known.passed is not None else known.proofs
     kinds = {proof_kind(one) for one in proofs}
-    return bool(kinds - {None, ProvenBy.STATIC})
+    return bool(kinds - {None, *PROVES_NOTHING})
 
 
 def _about_tests(questions: Iterable[object]) -> bool:

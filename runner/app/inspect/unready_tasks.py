@@ -13,7 +13,7 @@ from runner.implementers.registry import choose
 from runner.lazy_pattern import regex
 from runner.model import Finding, Reason, Severity, Status, Task
 from runner.model.grades import is_code, without_proof
-from runner.model.words import ProvenBy
+from runner.model.words import PROVES_NOTHING
 from runner.plan.body import suggest_by_info
 from runner.plan.diagnostic import Problem
 from runner.plan.source import text_of
@@ -152,7 +152,7 @@ def _stays_unproven(task: Task, settings: Settings) -> bool:
     """Whether nothing proves what it writes, and the plan does not say so."""
     if not task.writes_anything or without_proof(task.no_proof, task.outputs):
         return False
-    return strongest_possible(task, settings) in (None, ProvenBy.STATIC)
+    return strongest_possible(task, settings) in (None, *PROVES_NOTHING)
 
 
 def _is_untested_code(task: Task) -> bool:

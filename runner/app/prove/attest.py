@@ -17,7 +17,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.model.grades import strongest
 from runner.model.task import MILESTONE
-from runner.model.words import ProvenBy
+from runner.model.words import PROVES_NOTHING
 from runner.repo.read import Repository
 from runner.repo.trailers import parse_message
 from runner.report.attestations import (
@@ -146,7 +146,7 @@ def _once(pairs: list[tuple[str, Json]]) -> Object:
 
 def _is_proven(evidence: Evidence) -> bool:
     by = strongest(evidence.proofs)
-    return by is not None and by is not ProvenBy.STATIC
+    return by is not None and by not in PROVES_NOTHING
 
 
 def _told(repository: Repository, tip: str) -> Iterator[Evidence]:

@@ -22,6 +22,7 @@ from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks
 from runner.app.prove.verify_done import stale_what_fails
 from runner.errors import ExitCode, RunnerError
+from runner.gates.mutation import ID as MUTATION
 from runner.journal.grading import grades_of
 from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
@@ -285,7 +286,13 @@ def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
     if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
         return False
     strong = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
-    return graded.by not in strong or not graded.is_proven
+    return graded.by not in strong or not graded.is_proven or _notices_nothing(one)
+
+
+def _notices_nothing(one: Subject) -> bool:
+    """Whether small changes of the task's functions ran, and its tests noticed none."""
+    counts = [dict(proof.counts) for proof in one.known.proofs if proof.kind == MUTATION]
+    return any(row.get("survived") and not row.get("noticed") for row in counts)
 
 
 def _declare(

@@ -24,6 +24,7 @@ from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
 from runner.model.grades import find_gaps, strongest, without_proof
+from runner.model.words import PROVES_NOTHING
 from runner.run.landing.status_writer import why_unproven
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.proof.inspection import Inspection
@@ -297,7 +298,9 @@ def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
     by = strongest(proofs)
     if any(one.kind == "coverage" for one in proofs):
         known = known._replace(gaps=find_gaps(proofs))
-    if by is None or by is ProvenBy.STATIC or (known.verified and grade_alone(known).is_proven):
+    if known.verified and known.proven is ProvenBy.PASSED:
+        return known  # it passes once more, which does not show that it can fail
+    if by is None or by in PROVES_NOTHING or (known.verified and grade_alone(known).is_proven):
         return known
     return known._replace(proven=by, verified=True)
 

@@ -23,14 +23,13 @@ from runner.app.prove.prove_again import (
     why_stale,
 )
 from runner.errors import RunnerError
-from runner.gates.mutation import ID as MUTATION
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.model.grades import strongest
-from runner.model.words import ProvenBy
+from runner.model.words import PROVES_NOTHING
 from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.report.documents import document, grade_part
@@ -179,8 +178,7 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
     A short run of its own. Nothing is written where there is no journal, as in a fresh clone, and
     where a run is going on: its end proves the whole itself. What a person waived stays.
     """
-    # that tests notice nothing is no failure on HEAD: a stricter question was asked of them
-    failing = [one for one in verified.tasks if set(one.to_answer_for) - {MUTATION}]
+    failing = [one for one in verified.tasks if one.to_answer_for]
     if not failing or not project.journal_path.exists():
         return ()
     try:
@@ -314,7 +312,7 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
         yield from (f"  {one.check}: {one.text}" for one in found.differences)
     elif found.evidence is None:
         yield "no evidence to compare with"
-    elif found.unproven and strongest(found.now.proofs) in (None, ProvenBy.STATIC):
+    elif found.unproven and strongest(found.now.proofs) in (None, *PROVES_NOTHING):
         yield f"as before nothing was run that could prove it: {display(found.unproven)}"
     else:
         yield "it agrees with its evidence"

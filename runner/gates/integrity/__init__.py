@@ -59,7 +59,7 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             bench.before,
             bench.task,
             reviewed=bench.reviewed,
-            must_assert=bench.red_first,
+            must_assert=bool(bench.task.red_first),
             by_person=bench.by_person,
             is_test=bench.is_test,
             meant=_meaning(bench),

@@ -1,7 +1,6 @@
-"""Does any test notice? Mutants of a task's own changed lines, run by the tests that ran those.
+"""Whether a proof can fail: stub first, small changes of the task's functions, red first.
 
-A family of the registry. It knows nothing of how tests are written: one that writes the product
-again, mocks it, swallows what fails or compares with what equals everything lets every mutant pass.
+A family of the registry. It knows nothing of how tests are written.
 """
 
 from __future__ import annotations
@@ -15,33 +14,30 @@ from runner.model import Verdict
 if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
-    from runner.gates.mutation import survivors
+    from runner.gates.mutation import can_fail
     from runner.model import Task
 else:
-    survivors = lazy_module("runner.gates.mutation.survivors")
+    can_fail = lazy_module("runner.gates.mutation.can_fail")
 
 ID = "mutation"
 _BAD = frozenset({Verdict.FAIL, Verdict.KNOWN})
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """One, for a task that may write and has test contracts."""
-    if settings.mutation == "off" or not (task.test_contracts and task.writes_anything):
+    """One, for a task that may write and is proven by a command."""
+    proven = task.test_contracts or task.gates or settings.gates_for(task.type)
+    if not (proven and task.writes_anything):
         return ()
     return (Check(id=ID, kind=ID, command="", limits=command_limits(task, settings)),)
 
 
 def prove(check: Check, bench: GateContext) -> Proved:
-    """Try mutants where the task's own proof stands so far; not of what a person wrote.
-
-    With `strict` it is asked of everybody, and refuses.
-    """
-    strict = bench.settings.mutation == "strict"
-    if not (strict or not bench.by_person) or bench.refused or not is_proven(bench):
+    """Ask what fails on other bytes, where the task's own proof is good so far."""
+    if bench.on_base is None or not bench.changes or bench.refused or not is_proven(bench):
         return Proved(None)
-    return survivors.evaluate_mutants(check, bench, strict=strict)
+    return can_fail.evaluate(check, bench)
 
 
 def is_proven(bench: GateContext) -> bool:
-    """Whether no check before failed: of a proof that does not stand mutants say nothing."""
+    """Whether no check before failed: of a failed proof nothing is to be shown."""
     return not any(one.verdict in _BAD for one in bench.proofs)

@@ -42,6 +42,7 @@ class FunctionBody:
     code: str
     """Its code without comments, docstrings, annotations and the functions inside of it."""
     stub: tuple[Insertion, ...]
+    syntax: Node | ast.AST
 
 
 class Grammar(NamedTuple):
@@ -247,7 +248,7 @@ def _function(node: Node, name: str, grammar: Grammar) -> FunctionBody | None:
         stub = (Insertion(body.start_byte, before.encode()), Insertion(body.end_byte, b")"))
     code = " ".join(_leaves(node, grammar, node))
     row = node.start_point[0] + 1
-    return FunctionBody(name, row, node.start_byte, node.end_byte, code, stub)
+    return FunctionBody(name, row, node.start_byte, node.end_byte, code, stub, node)
 
 
 def _leaves(root: Node, grammar: Grammar, function: Node | None) -> Iterator[str]:
@@ -296,9 +297,7 @@ _RAISE = f'raise type("Stub", (Exception,), {{}})("{MESSAGE}")'
 
 
 def _python_functions(content: bytes, tree: ast.Module) -> Iterator[FunctionBody]:
-    starts = [0]
-    for line in content.split(b"\n"):
-        starts.append(starts[-1] + len(line) + 1)
+    starts = line_starts(content)
     left: list[tuple[ast.AST, str]] = [(tree, "")]
     while left:
         node, scope = left.pop()
@@ -308,6 +307,14 @@ def _python_functions(content: bytes, tree: ast.Module) -> Iterator[FunctionBody
             yield found
         inner = f"{scope}{node.name}." if isinstance(node, _DEFINITIONS) else scope
         left += [(child, inner) for child in reversed([*ast.iter_child_nodes(node)])]
+
+
+def line_starts(content: bytes) -> list[int]:
+    """The offset of each line; `ast` counts columns in bytes."""
+    starts = [0]
+    for line in content.split(b"\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    return starts
 
 
 def _python_function(
@@ -332,6 +339,7 @@ def _python_function(
         end=end,
         code=_dump(node),
         stub=(Insertion(at, text.encode()),),
+        syntax=node,
     )
 
 

@@ -60,8 +60,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
     asked = replace(asked, contracts=()) if assignment.contracts_stand else asked
 
     def on_took(check: str, seconds: float) -> None:
-        red_first = ", red first" if check in {one.id for one in task.test_contracts} else ""
-        before = " on the base" if check.startswith("gate:") else red_first
+        before = " on the base" if check.startswith("gate:") else ""
         tell_stage(assignment, site, f"{check}{before}", seconds)
 
     own = prove_all(
@@ -90,7 +89,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> P
 def weigh_own(own: Proven, bench: GateContext, site: WorkerContext) -> Proven:
     """What a task's own checks said, each by what it is worth, and what of it does not count."""
     written = [change.path for change in bench.changes]
-    proofs = weigh_proofs(bench.task, own.proofs, own.observed, written)
+    proofs = weigh_proofs(bench.task, own.proofs, own.observed, written, own.unshown)
     findings = (*own.findings, *shim.findings(bench))
     if any(one.refuses and not one.asks for one in findings):
         findings = _with_submodules(findings, site)
@@ -126,7 +125,7 @@ def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome
         if key is None or memory.find(key) is None:
             return None
     own = prove_all(task, site.settings, bench, started=_nobody, completed=_nobody)
-    return replace(own, proofs=weigh_proofs(task, own.proofs, own.observed, ()))
+    return replace(own, proofs=weigh_proofs(task, own.proofs, own.observed, (), own.unshown))
 
 
 def _nobody(_said: object) -> None:

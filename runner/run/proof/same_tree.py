@@ -42,8 +42,7 @@ def list_proofs(tasks: Iterable[Task | OutlineTask], settings: Settings) -> tupl
     proofs = [f"{task.id} {task.spec.proof}" for task in tasks]
     gates = [repr((gate.name, gate.command)) for gate in settings.gates]
     gates += [repr((kind, gate.command)) for kind, some in settings.gates_by_type for gate in some]
-    strict = ("mutation strict",) if settings.mutation == "strict" else ()
-    return (*sorted(proofs), *gates, *strict)
+    return (*sorted(proofs), *gates)
 
 
 def make_same_tree_test(

@@ -26,10 +26,8 @@ Key: TypeAlias = "tuple[str, str, Network]"
 """What makes two checks one: their kind, their command and what it may reach."""
 _SHARED = frozenset({"gate", "contract"})
 """Kinds of checks that say the same for every task."""
-_OF_A_CHANGE = frozenset({"integrity"})
+_OF_A_CHANGE = frozenset({"integrity", "mutation"})
 """Kinds of checks that are about how files changed, not about how they are."""
-_MUTATION = "mutation"
-"""The kind that looks at the tests themselves: again only where the settings are strict."""
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 
 
@@ -157,7 +155,7 @@ def plan_for(
     Gates and contracts run once for all tasks that have them; tasks whose tests are the same
     command share one run of it.
     """
-    here = {one.task.id for one in subjects if is_this(one.known) and _says_all(one, settings)}
+    here = {one.task.id for one in subjects if is_this(one.known) and _says_all(one)}
     proven = {
         (proof.kind, proof.command): proof
         for one in subjects
@@ -175,15 +173,15 @@ def plan_for(
     kept = frozenset(
         one.task.id
         for one in subjects
-        if one.task.id in untouched and one.task.id not in here and _says_all(one, settings)
+        if one.task.id in untouched and one.task.id not in here and _says_all(one)
     )
     for one in subjects:
         if one.task.id in here:
             continue
-        left_out = _OF_A_CHANGE if settings.mutation == "strict" else {*_OF_A_CHANGE, _MUTATION}
+        left_out: frozenset[str] = _OF_A_CHANGE
         if one.task.id in kept:
             remembered[one.task.id] = tuple(_own_proofs(one.known))
-            left_out = {check.kind for _, check in _checks(one.task, settings)} - {"gate"}
+            left_out = frozenset(check.kind for _, check in _checks(one.task, settings)) - {"gate"}
         steps = [step for step in _checks(one.task, settings) if step[1].kind not in left_out]
         for step in steps:
             if _is_shared(step[1]):
@@ -207,18 +205,9 @@ def _own_proofs(known: TaskState) -> Iterator[Proof]:
             yield replace(proof, base=proof.base or known.commit)
 
 
-def _says_all(one: Subject, settings: Settings) -> bool:
+def _says_all(one: Subject) -> bool:
     """Whether the proof that is kept holds what these settings ask for beside."""
-    if any(proof.note.startswith(UNREAD) for proof in one.known.proofs):
-        return False
-    if settings.mutation != "strict":
-        return True
-    if not any(check.kind == _MUTATION for _, check in _checks(one.task, settings)):
-        return True
-    return any(
-        proof.kind == _MUTATION and proof.verdict is Verdict.PASS and not proof.note
-        for proof in one.known.proofs
-    )
+    return not any(proof.note.startswith(UNREAD) for proof in one.known.proofs)
 
 
 def _checks(task: Task, settings: Settings) -> list[Step]:

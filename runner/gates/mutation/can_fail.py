@@ -1,0 +1,346 @@
+"""Whether the proof of a change can fail: stub first, then small changes, then red first.
+
+All run a contract of the task in the scratch tree on other bytes (`base_result.earlier`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner import effects
+from runner.gates import commands, contract_tests
+from runner.gates.base import Check, Proved
+from runner.gates.base_result import BaseResult, earlier
+from runner.gates.mutation import red_first
+from runner.gates.mutation.function_bodies import code_of, find_changed_functions
+from runner.gates.mutation.left_out import is_left_out
+from runner.gates.mutation.small_changes import SmallChange, find_small_changes
+from runner.gates.mutation.stryker_report import find_reported_survivors
+from runner.gates.mutation.stubs import stub_changes
+from runner.lazy_dataclass import dataclass
+from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict, digest_of
+from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
+from runner.secrets.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.gates.base import GateContext
+
+ID = "mutation"
+MOST_CHANGES = 5
+"""Small changes of one task; the stub is the first of six mutants."""
+_ENOUGH = 3
+"""Small changes that must have run before it is a question that none was noticed."""
+_LEAST_SECONDS, _MOST_SECONDS, _SHARE = 2.0, 10.0, 0.2
+"""What small changes may take: a share of the proof, or what an answer takes of a small task."""
+_SLOWER = 3.0
+"""How many times as long as its contract a stub or a small change may run."""
+_MOST_NAMED = 40
+"""Tests that are named to pytest; where more notice the stub, all run."""
+_NAMES_SHOWN = 5
+_LONGEST = 120
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+NO_BODY = "no function body to replace"
+NO_TIME = "out of time"
+NO_BUILD = "the stubbed code does not build"
+NO_CONTRACT = "no contract that must pass"
+
+
+@dataclass(slots=True)
+class Shown:
+    """What is known of whether the contracts and gates of a task can fail."""
+
+    by: dict[str, BaseResult] = field(default_factory=dict)
+    """The checks that fail on the stubbed tree, by id."""
+    passing: list[str] = field(default_factory=list)
+    """Checks that pass although every changed function raises."""
+    unmeasured: str = ""
+    """Why the stub was not measured; empty where it was."""
+    noticed: list[SmallChange] = field(default_factory=list)
+    survived: list[SmallChange] = field(default_factory=list)
+    unknown: int = 0
+    left_out: int = 0
+    """Small changes for which there was no time."""
+
+
+def evaluate(check: Check, bench: GateContext) -> Proved:
+    """Findings where nothing fails, and a proof that names what was tried."""
+    began = effects.monotonic()
+    bench = replace(bench, tell=_ignore_line)  # a failure is what is looked for
+    asked = tuple(_checks_that_count(bench))
+    if not asked:
+        return Proved(None)
+    shown = Shown()
+    stubbed = stub_changes(bench.changes, bench.before, bench.is_test)
+    run_stub(shown, asked, stubbed, bench)
+    findings = tuple(_refuse_stub(check, shown, bench))
+    if shown.by and bench.settings.mutation != "off" and not bench.by_person:
+        _run_small_changes(shown, asked, bench)
+        findings += tuple(_ask_about_small_changes(check, shown, bench))
+    if not findings:
+        contracts = tuple(one for one in asked if one.kind == "test")
+        findings += red_first.findings(contracts, bench, stub_noticed=bool(shown.by))
+    refused = any(one.refuses and not one.asks for one in findings)
+    idle = frozenset[str]() if refused else _find_idle(shown, asked, bench)
+    reported = find_reported_survivors(bench, [one.path for one in bench.changes])
+    proof = _proof(check, shown, findings, reported, effects.monotonic() - began)
+    return Proved(proof, findings, unshown=idle)
+
+
+def _ignore_line(_line: str) -> None:
+    """A person reads the findings alone."""
+
+
+def _checks_that_count(bench: GateContext) -> Iterator[Check]:
+    """The contracts and gates of the task that passed by tests or an exit code, best first."""
+    own = contract_tests.checks(bench.task, bench.settings)
+    gates = commands.checks(bench.task, bench.settings)
+    proofs = {one.id: one for one in bench.proofs}
+    rows = []
+    for one in (*own, *gates):
+        proof = proofs.get(one.id)
+        by = proof_kind(proof) if proof else None
+        if proof is None or commands.FILES in one.command:
+            continue
+        if by in (ProvenBy.TESTS, ProvenBy.COMMAND):
+            rank = (one.kind != "test", by is not ProvenBy.TESTS, proof.seconds)
+            rows.append((rank, one))
+    return (one for _, one in sorted(rows, key=lambda row: row[0]))
+
+
+# --- stub first -----------------------------------------------------------------------
+
+
+def run_stub(
+    shown: Shown, asked: tuple[Check, ...], stubbed: tuple[Change, ...], bench: GateContext
+) -> None:
+    """Run the checks on the stubbed tree until one fails; gates where there is no contract."""
+    contracts = tuple(one for one in asked if one.kind == "test" and not one.fails)
+    gates = () if any(one.kind == "test" for one in asked) else asked
+    if not stubbed:
+        unread = next(_find_unread(bench), "")
+        shown.unmeasured = f"no syntax tree of {unread}" if unread else NO_BODY
+        return
+    if not (contracts or gates):
+        shown.unmeasured = NO_CONTRACT
+        return
+    paths = {one.path for one in stubbed}
+    for one in (*contracts, *gates):
+        seen = earlier(_with_patience(one, bench), bench, stubbed)
+        if seen is None:
+            shown.unmeasured = NO_TIME
+        elif seen.passed:
+            shown.passing.append(one.id)
+        elif any(path in paths for path, _ in seen.misfits):
+            shown.unmeasured = NO_BUILD
+        else:
+            shown.unmeasured = ""
+            shown.by[one.id] = seen
+            return
+
+
+def _find_unread(bench: GateContext) -> Iterator[str]:
+    """The code files of the change whose functions cannot be read here."""
+    code = [one for one in bench.changes if one.content is not None and is_code(one.path)]
+    for one in code:
+        if not bench.is_test(one.path) and code_of(one.path, one.content) is None:
+            yield one.path
+
+
+def _with_patience(check: Check, bench: GateContext) -> Check:
+    """A limit by what the check took on the proposal: a stub may wait for what never comes."""
+    took = next((one.seconds for one in bench.proofs if one.id == check.id), 0.0)
+    hard = min(check.limits.hard, _SLOWER * took + 10.0)
+    return replace(check, limits=replace(check.limits, hard=hard))
+
+
+def _refuse_stub(check: Check, shown: Shown, bench: GateContext) -> Iterator[Finding]:
+    if shown.by or shown.unmeasured or not any(_is_contract(one, bench) for one in shown.passing):
+        return
+    path, line, names = _stubbed_places(bench)
+    yield Finding(
+        check=check.id,
+        message=f"no test contract fails when {_join(names)} raises an exception",
+        path=path,
+        line=line,
+        hint=f"add a test that calls {names[0]} and compares its result, and have it run by a test"
+        " contract whose exit code tells that a test failed",
+        detail="\n".join(f"passes all the same: {one}" for one in shown.passing),
+    )
+
+
+def _is_contract(id_: str, bench: GateContext) -> bool:
+    return any(one.id == id_ for one in bench.task.test_contracts)
+
+
+def _stubbed_places(bench: GateContext) -> tuple[str, int, list[str]]:
+    """The first stubbed function's file and line, and the names of all."""
+    found = [
+        (one.path, function.line, function.name)
+        for one in bench.changes
+        if one.content is not None and not bench.is_test(one.path)
+        if not is_left_out(one.path, one.content)
+        for function in find_changed_functions(one.path, bench.before(one.path), one.content)
+    ]
+    path, line, _ = found[0]
+    return path, line, [name for _, _, name in found]
+
+
+def _join(names: list[str]) -> str:
+    more = len(names) - _NAMES_SHOWN
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    return f"{shown} or {more} more" if more > 0 else shown
+
+
+# --- small changes --------------------------------------------------------------------
+
+
+def _run_small_changes(shown: Shown, asked: tuple[Check, ...], bench: GateContext) -> None:
+    """Run small changes of each function, until one is noticed, by what notices the stub."""
+    ((id_, seen),) = shown.by.items()
+    check = next(one for one in asked if one.id == id_)
+    took = next((one.seconds for one in bench.proofs if one.id == id_), 0.0)
+    few = min((_ENOUGH + 1) * took, _MOST_SECONDS)
+    left = max(_LEAST_SECONDS, few, _SHARE * sum(one.seconds for one in bench.proofs))
+    selected = _select_tests(seen, bench)
+    answered: set[tuple[str, str]] = set()
+    tried = 0
+    for one in _small_changes(bench):
+        if tried == MOST_CHANGES or bench.cancelled.is_set():
+            break
+        if (one.path, one.function) in answered:
+            continue
+        if took > left:
+            shown.left_out += 1
+            break
+        tried += 1
+        began = effects.monotonic()
+        ended = _run_small_change(one, check, selected, bench)
+        left -= effects.monotonic() - began
+        if ended is None:
+            shown.unknown += 1
+        elif ended:
+            shown.noticed.append(one)
+            answered.add((one.path, one.function))
+        else:
+            shown.survived.append(one)
+
+
+def _small_changes(bench: GateContext) -> Iterator[SmallChange]:
+    for one in bench.changes:
+        content = one.content
+        if content is None or bench.is_test(one.path) or is_left_out(one.path, content):
+            continue
+        yield from find_small_changes(one.path, bench.before(one.path), content)
+
+
+def _run_small_change(
+    one: SmallChange, check: Check, bench: GateContext, tested: GateContext
+) -> bool | None:
+    """Whether the check fails with it; None where that is not known."""
+    content = one.apply_to(tested.after(one.path) or b"")
+    changes = tuple(
+        replace(change, content=content, after=digest_of(content))
+        if change.path == one.path
+        else change
+        for change in tested.changes
+    )
+    seen = earlier(_with_patience(check, tested), bench, changes)
+    if seen is None or any(path == one.path for path, _ in seen.misfits):
+        return None
+    return not seen.passed
+
+
+def _select_tests(seen: BaseResult, bench: GateContext) -> GateContext:
+    """Have pytest run the tests alone that notice the stub, and end at the first failure.
+
+    A word of `-k` also chooses tests whose names contain it: more may run, never fewer.
+    """
+    names = {re.split(r"::|\.", test.partition("[")[0])[-1] for test in seen.failing}
+    plain = all(_IDENTIFIER.fullmatch(name) for name in names)
+    words = "-x"
+    if names and plain and len(names) <= _MOST_NAMED:
+        words += f" -k {shlex.quote(' or '.join(sorted(names)))}"
+    given = bench.environment.get("PYTEST_ADDOPTS", "")
+    environment = {**bench.environment, "PYTEST_ADDOPTS": f"{given} {words}".strip()}
+    return replace(bench, environment=environment)
+
+
+def _ask_about_small_changes(check: Check, shown: Shown, bench: GateContext) -> Iterator[Finding]:
+    if shown.noticed or len(shown.survived) < _ENOUGH:
+        return
+    first = shown.survived[0]
+    rows = partial(format_change, bench=bench)
+    yield Finding(
+        check=check.id,
+        message=f"no test notices any of {len(shown.survived)} small changes to "
+        f"{_join(list(dict.fromkeys(one.function for one in shown.survived)))}",
+        path=first.path,
+        line=first.line,
+        severity=Severity.QUESTION,
+        hint="add a test that compares the result with the value that it must have",
+        detail="\n".join(line for one in shown.survived for line in rows(one)),
+    )
+
+
+def format_change(one: SmallChange, bench: GateContext) -> Iterator[str]:
+    """The line as it is, and with the change in it."""
+    content = bench.after(one.path) or b""
+    yield f"{one.path}:{one.line}"
+    for sign, text in (("-", content), ("+", one.apply_to(content))):
+        line = text.split(b"\n")[one.line - 1].decode("utf-8", "replace").strip()
+        yield f"  {sign} {redact(line[:_LONGEST])}"
+
+
+# --- what it comes to -----------------------------------------------------------------
+
+
+def _find_idle(shown: Shown, asked: tuple[Check, ...], bench: GateContext) -> frozenset[str]:
+    """The checks of which nothing showed that they can fail: neither the stub nor the base.
+
+    Those after the first that can fail are worth no more than it, and do not run.
+    """
+    found: dict[str, str] = {}
+    for one in asked:
+        if one.id in shown.by:
+            break
+        if one.command not in found.values():  # a gate may repeat a contract
+            seen = red_first.run_before(one, bench)
+            if seen is not None and not seen.passed:
+                break
+        found[one.id] = one.command
+    return frozenset(found)
+
+
+def _proof(
+    check: Check,
+    shown: Shown,
+    findings: tuple[Finding, ...],
+    reported: tuple[str, ...],
+    seconds: float,
+) -> Proof:
+    refused = any(one.refuses and not one.asks for one in findings)
+    unknown = shown.unmeasured not in ("", NO_BODY, NO_CONTRACT)
+    verdict = Verdict.SKIPPED if shown.unmeasured else Verdict.PASS
+    parts = [f"{STUB_UNKNOWN}: {shown.unmeasured}" if unknown else shown.unmeasured]
+    parts += [f"not noticed: {one.path}:{one.line}" for one in shown.survived]
+    parts += ["no time for more small changes"] if shown.left_out else []
+    parts += [f"mutation report: survived {one}" for one in reported[:_NAMES_SHOWN]]
+    note = "; ".join(filter(None, parts))
+    counts = {"stub": len(shown.by), "noticed": len(shown.noticed), "survived": len(shown.survived)}
+    return Proof(
+        id=check.id,
+        kind=check.kind,
+        command="",
+        verdict=Verdict.FAIL if refused else verdict,
+        exit=int(refused),
+        seconds=round(seconds, 3),
+        output=digest_of(repr((counts, note)).encode()),
+        counts=tuple(counts.items()),
+        note=note,
+    )

@@ -1,0 +1,95 @@
+"""Red first: whether a test fails without the change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.gates.base_result import earlier
+from runner.gates.mutation.function_bodies import code_of, functions_in
+from runner.model import Finding, Severity
+from runner.model.grades import is_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.config.settings import Settings
+    from runner.gates.base import Check, GateContext
+    from runner.gates.base_result import BaseResult
+    from runner.model import Change, Task
+
+CHECK = "red-first"
+_WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "check"})
+_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor", "test", "docs"})
+"""Written types of tasks that add no behaviour which a test could lack before."""
+
+
+def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_work: bool) -> bool:
+    """Whether a test should fail without a task's change.
+
+    The task's own field wins, then the setting; `auto` asks it of new work by agents, models and
+    commands, and of a written `Type: bugfix`. The task's words never decide.
+    """
+    if task.red_first is not None:
+        return task.red_first
+    if settings.red_first != "auto":
+        return settings.red_first == "always"
+    by_a_machine = implementer not in _WRITTEN_BY_PEOPLE and task.type not in _NOTHING_NEW
+    return is_new_work and (by_a_machine or task.type == "bugfix")
+
+
+def run_before(check: Check, bench: GateContext) -> BaseResult | None:
+    """How a check ends on the base with the tests of the change; None where that is not known."""
+    return earlier(check, bench, tuple(one for one in bench.changes if bench.is_test(one.path)))
+
+
+def findings(
+    checks: Sequence[Check], bench: GateContext, *, stub_noticed: bool
+) -> tuple[Finding, ...]:
+    """An error for each contract that passes without the change, where that is required.
+
+    Else one question where none of them fails.
+    """
+    if not bench.red_first:
+        return ()
+    if bench.task.red_first or bench.settings.red_first == "always":
+        passing = [one for one in checks if _passes_before(one, bench)]
+        return tuple(_require(one.id) for one in passing)
+    if not checks or _needs_no_test(bench, stub_noticed=stub_noticed):
+        return ()
+    if not all(_passes_before(one, bench) for one in checks):
+        return ()
+    severity = Severity.WARNING if bench.by_person else Severity.QUESTION
+    hint = "add a test of what the change adds: it must fail until that is there"
+    return (Finding(CHECK, "no test fails without this change", severity=severity, hint=hint),)
+
+
+def _passes_before(check: Check, bench: GateContext) -> bool:
+    seen = run_before(check, bench)
+    return seen is not None and seen.passed
+
+
+def _require(id_: str) -> Finding:
+    return Finding(
+        check=id_,
+        message=f"{id_} passes without the implementation, so it proves nothing",
+        hint="add a test of what the task adds: it must fail until that is there",
+    )
+
+
+def _needs_no_test(bench: GateContext, *, stub_noticed: bool) -> bool:
+    """Whether the change adds no behaviour, or none beyond functions that tests notice."""
+    code = [one for one in bench.changes if is_code(one.path) and not bench.is_test(one.path)]
+    if all(_has_same_code(one, bench) for one in code):
+        return True
+    return stub_noticed and not any(_adds_function(one, bench) for one in code)
+
+
+def _has_same_code(change: Change, bench: GateContext) -> bool:
+    """Whether a file is equal but for comments, docstrings, annotations and type-only code."""
+    before = code_of(change.path, bench.before(change.path))
+    return before is not None and before == code_of(change.path, change.content)
+
+
+def _adds_function(change: Change, bench: GateContext) -> bool:
+    known = {one.name for one in functions_in(change.path, bench.before(change.path))}
+    return any(one.name not in known for one in functions_in(change.path, change.content))

@@ -1,0 +1,50 @@
+"""Survivors of a project's own mutation report, in the schema of mutation-testing-elements.
+
+Source: github.com/stryker-mutator/mutation-testing-elements, mutation-testing-report-schema.json.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.text.foreign_documents import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from runner.gates.base import GateContext
+
+_PLACES = ("mutation.json", "reports/mutation/mutation.json", "reports/mutation.json")
+_UNNOTICED = frozenset({"Survived", "NoCoverage"})
+_LARGEST = 50_000_000
+"""Bytes of a report that is read."""
+
+
+def find_reported_survivors(bench: GateContext, paths: Collection[str]) -> tuple[str, ...]:
+    """`path:line` of each mutant in these files that the report of the proposal calls survived."""
+    for place in _PLACES:
+        file = bench.place.tree / bench.place.start / place
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST:
+            continue
+        return tuple(dict.fromkeys(_survivors(_read(file.read_bytes()), paths)))
+    return ()
+
+
+def _read(content: bytes) -> object:
+    try:
+        return parse_json(content)
+    except ValueError:
+        return None
+
+
+def _survivors(report: object, paths: Collection[str]) -> Iterator[str]:
+    files = report.get("files") if isinstance(report, dict) else None
+    for path, row in files.items() if isinstance(files, dict) else ():
+        mutants = row.get("mutants") if isinstance(row, dict) else None
+        for one in mutants if path in paths and isinstance(mutants, list) else ():
+            match one:
+                case {"status": str(word), "location": {"start": {"line": int(line)}}}:
+                    if word in _UNNOTICED:
+                        yield f"{path}:{line}"
+                case _:
+                    pass

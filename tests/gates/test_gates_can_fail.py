@@ -1,0 +1,208 @@
+"""A proof must be able to fail: stub first, small changes, and what is unproven."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+from gates_bench import a_task
+from gates_trees import a_story
+
+from runner.config.settings import Settings
+from runner.gates import contract_tests, mutation
+from runner.gates.coverage_gate import weigh_proofs
+from runner.gates.mutation import can_fail
+from runner.gates.registry import together
+from runner.languages import syntax_tree
+from runner.model import Grade, Level, Severity, TestContract, Verdict
+from runner.model.grades import grade_of
+
+PYTEST = f"PYTHONPATH=. {sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
+SHOP = {"shop.py": "def price(n):\n    return n * 3\n"}
+ASSERTS = {"test_shop.py": "import shop\ndef test_price(): assert shop.price(2) == 6\n"}
+CALLS = {
+    "test_shop.py": "import shop\ndef test_price():\n try: shop.price(2)\n except Exception: pass\n"
+}
+CHECK = {"check.py": "import shop\nassert shop.price(2) == 6\n"}
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    """How much is tried must not depend on how busy this machine is."""
+    monkeypatch.setattr(can_fail, "_LEAST_SECONDS", 60.0)
+
+
+class Result:
+    """What the contracts and the family found, and the grade of it."""
+
+    def __init__(self, folder, before, after, commands, *, settings=None, **fields):
+        lines = [commands] if isinstance(commands, str) else commands
+        contracts = tuple(
+            TestContract(f"TC-00{at}", Level.UNIT, line) for at, line in enumerate(lines, 1)
+        )
+        settings = settings or Settings(mutation="off")
+        task = a_task(test_contracts=contracts, outputs=("*",))
+        bench, self.visits = a_story(folder, before, after, task=task, settings=settings, **fields)
+        found = [contract_tests.prove(one, bench) for one in contract_tests.checks(task, settings)]
+        bench = replace(bench, proofs=tuple(one.proof for one in found))
+        (check,) = mutation.checks(task, settings)
+        own = mutation.prove(check, bench)
+        whole = together([*found, own])
+        written = [one.path for one in bench.changes]
+        proofs = weigh_proofs(task, whole.proofs, (), written, whole.unshown)
+        self.proof, self.findings = own.proof, own.findings
+        self.refused = [one for one in own.findings if one.severity is Severity.ERROR]
+        self.asked = [one for one in own.findings if one.severity is Severity.QUESTION]
+        self.grade = grade_of(proofs)
+
+
+def test_a_contract_that_fails_on_the_stub_is_proof(tmp_path):
+    found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST)
+    assert (found.findings, found.grade.words) == ((), "proven by tests")
+    assert dict(found.proof.counts)["stub"] == 1
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+@pytest.mark.parametrize("mutation", ["off", "warn"])
+def test_a_contract_that_passes_on_the_stub_is_refused_whoever_wrote_it(
+    tmp_path, mutation, by_person
+):
+    settings = Settings(mutation=mutation)
+    found = Result(tmp_path, {}, SHOP | CALLS, PYTEST, settings=settings, by_person=by_person)
+    (finding,) = found.refused
+    assert finding.message == "no test contract fails when price raises an exception"
+    assert (finding.path, finding.line) == ("shop.py", 1)
+    assert "add a test that calls price" in finding.hint
+    assert found.proof.verdict is Verdict.FAIL
+
+
+BAD = {"check.py": "import sys\nsys.exit('no')\n"}
+WRONG = {"shop.py": "def price(n):\n    return 0\n"}
+PYTHON = sys.executable
+HIDDEN = {
+    "subprocess": (
+        f"{PYTHON} -c \"import subprocess;subprocess.call(['{PYTHON}','check.py'])\"",
+        {},
+    ),
+    "imports": (
+        f"{PYTHON} -c \"import shop; import subprocess;subprocess.call(['{PYTHON}','check.py'])\"",
+        {},
+    ),
+    "make": ("make test", {"Makefile": f"test:\n\t-{PYTHON} check.py\n"}),
+    "padded": (f"{':;' * 12_000} {PYTHON} check.py || true", {}),
+    "script": ("sh check.sh", {"check.sh": f"{PYTHON} check.py\nexit 0\n"}),
+    "true": ("true", {}),
+    "npm": ("npm run t", {"package.json": '{"scripts": {"t": "node bad.js; exit 0"}}'}),
+}
+BAD_SCRIPT = {"bad.js": "process.exit(1)\n"}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_contract_that_cannot_fail_is_refused_where_functions_change(tmp_path, name):
+    command, files = HIDDEN[name]
+    base = CHECK | BAD_SCRIPT | files
+    found = Result(tmp_path, base, base | WRONG, command)
+    assert found.refused or not found.grade.is_proven
+    assert found.grade.grade is Grade.UNPROVEN or found.refused
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+@pytest.mark.parametrize("path", ["data.json", "README.md", "settings.toml"])
+def test_a_contract_that_cannot_fail_is_unproven_where_data_changes(tmp_path, name, path):
+    command, files = HIDDEN[name]
+    base = SHOP | BAD | BAD_SCRIPT | files
+    found = Result(tmp_path, base, base | {path: "1\n"}, command)
+    assert found.refused == []
+    assert found.grade.grade is Grade.UNPROVEN
+
+
+def test_data_is_proven_by_a_contract_that_fails_without_it(tmp_path):
+    found = Result(tmp_path, {}, {"data.json": "1\n"}, "grep -q 1 data.json")
+    assert (found.findings, found.grade.words) == ((), "proven by command")
+
+
+def test_a_change_of_annotations_is_unproven_and_holds_nobody_up(tmp_path):
+    typed = {"shop.py": "def price(n: int) -> int:\n    return n * 3\n"}
+    found = Result(tmp_path, SHOP | ASSERTS, typed | ASSERTS, PYTEST, red_first=True)
+    assert found.findings == ()
+    assert found.grade.words == "unproven: nothing showed that its proof can fail"
+
+
+def test_a_grammar_that_cannot_be_loaded_leaves_the_stub_unmeasured(tmp_path, monkeypatch):
+    monkeypatch.setattr(syntax_tree, "_load_parser", lambda _language: None)
+    files = {"a.js": "exports.f = () => 1;\n", "t.js": "if (require('./a').f() !== 1) throw 1;\n"}
+    found = Result(tmp_path, {"t.js": files["t.js"]}, files, "node t.js")
+    assert found.findings == ()
+    assert found.grade.words == "proven by command, stub not measured"
+
+
+def test_out_of_time_is_not_measured_and_never_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(can_fail, "earlier", lambda *_: None)
+    found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST)
+    assert found.findings == ()
+    assert found.proof.note == "stub not measured: out of time"
+    assert found.grade.words == "proven by tests, stub not measured"
+
+
+SCRIPTS = {
+    "a.js": (
+        "exports.f = a => a * 2;\n",
+        "node t.js",
+        "if (require('./a.js').f(2) !== 4) throw 1;\n",
+    ),
+    "a.go": (
+        "package main\nfunc f(a int) int {\n\treturn a * 2\n}\n",
+        "go run .",
+        'package main\nfunc main() {\n\tif f(2) != 4 {\n\t\tpanic("no")\n\t}\n}\n',
+    ),
+    "a.rs": (
+        "pub fn f(a: i32) -> i32 {\n    a * 2\n}\n",
+        "rustc t.rs && ./t",
+        "mod a;\nfn main() { assert_eq!(a::f(2), 4); }\n",
+    ),
+}
+TESTS = {"a.js": "t.js", "a.go": "main.go", "a.rs": "t.rs"}
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_stub_first_reads_other_languages(tmp_path, path):
+    code, command, test = SCRIPTS[path]
+    base = {TESTS[path]: test, "go.mod": "module m\n"}
+    found = Result(tmp_path, base, base | {path: code}, command)
+    assert (found.findings, found.grade.words) == ((), "proven by command")
+    idle = Result(tmp_path, base, base | {path: code}, f"({command}); true")
+    assert "f raises an exception" in idle.refused[0].message
+
+
+WEAK = {"test_shop.py": "import shop\ndef test_price(): assert isinstance(shop.price(2), int)\n"}
+LONG = {"shop.py": "def price(n):\n    if n < 0:\n        n = 5\n    n = n + 7\n    return n + 1\n"}
+
+
+def test_a_question_names_the_small_changes_that_nothing_notices(tmp_path):
+    warn = Settings(mutation="warn")
+    found = Result(tmp_path, {}, LONG | WEAK, PYTEST, settings=warn)
+    (finding,) = found.asked
+    assert "no test notices any of" in finding.message
+    assert "- n = n + 7" in finding.detail
+    assert Result(tmp_path, {}, LONG | WEAK, PYTEST).findings == ()
+
+
+def test_a_small_change_that_a_test_notices_is_an_answer(tmp_path):
+    found = Result(tmp_path, {}, SHOP | ASSERTS, PYTEST, settings=Settings(mutation="warn"))
+    assert found.findings == ()
+    assert dict(found.proof.counts) == {"stub": 1, "noticed": 1, "survived": 0}
+
+
+@pytest.mark.parametrize(
+    ("report", "named"),
+    [
+        ('{"files": {"shop.py": {"mutants": [{"status": "Survived", %s}]}}}', True),
+        ('{"files": {"shop.py": {"mutants": [{"status": "Killed", %s}]}}}', False),
+        ('{"files": {"other.py": {"mutants": [{"status": "Survived", %s}]}}}', False),
+        ('{"files": [%.0s', False),
+        ('["mutants", 1]%.0s', False),
+    ],
+)
+def test_a_mutation_report_of_the_project_names_survivors(tmp_path, report, named):
+    text = report % '"location": {"start": {"line": 2, "column": 1}}'
+    found = Result(tmp_path, {}, SHOP | ASSERTS | {"mutation.json": text}, PYTEST)
+    assert ("mutation report: survived shop.py:2" in found.proof.note) == named
