@@ -24,7 +24,7 @@ _STRICT = regex(
 )
 """Truths that are stricter when they are on."""
 _LOOSE = regex(
-    r"(?:mypy|pyright|tsconfig)\b.*\.(?:ignore_\w+|allow\w+|implicit_\w+|skipLibCheck|suppress\w+)"
+    r"(?:mypy|pyright|tsconfig)\b.*\.(?:(?:ignore|allow|implicit)_\w+|allow(?:Js|Un\w+)|skipLibCheck|suppress\w+)"
     r"|.*\.(?:passWithNoTests|allowOnly|dangerouslyIgnoreUnhandledErrors|ignore_errors)"
 )
 """Truths that are looser when they are on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field as value_of
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
@@ -74,7 +75,10 @@ def _declare(node: Node, module: Module) -> list[str]:
     what = value if is_variable and value is not None else node
     kind = _type_text(field(node, "type"))
     for own, symbol in _symbols(name, what, module, kind):
-        module.declared.setdefault(own, symbol)  # of overloads the first one counts
+        known = module.declared.setdefault(own, symbol)  # of overloads the first one counts
+        if known is not symbol and node.type == "function_signature":
+            result = f"{known.result} or {symbol.result}"
+            module.declared[own] = replace(known, result=result)
     return [name]
 
 

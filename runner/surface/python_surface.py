@@ -164,11 +164,11 @@ def _is_brought(place: Place, name: str, read: Callable[[str], bytes | None]) ->
 def _compare(path: str, before: Version, after: Version, public: set[str]) -> Iterator[Fact]:
     members = after.module.members
     gives_others = "__getattr__" in members or any(one.endswith("/*") for one in members)
-    for name in sorted(public - after.exports):
-        if name not in members:
+    for name in sorted(public):
+        if name not in members:  # where `__all__` still lists it, an import of it fails
             if not (gives_others and re.search(rf"\b{re.escape(name)}\b|\*", after.text)):
                 yield _removed(path, name, name)
-        elif before.is_listed and after.is_listed:
+        elif name not in after.exports and before.is_listed and after.is_listed:
             yield _removed(path, name, f"{name} (left __all__)")
     values = _changed_values(before.module, after.module)
     for name in sorted(public & after.exports):

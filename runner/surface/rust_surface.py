@@ -55,7 +55,7 @@ def _split(path: str) -> tuple[str, list[str]]:
     """
     above, found, below = f"/{path}".rpartition("/src/")
     names = below.removesuffix(".rs").split("/")
-    if not found or names[0] in ("main", "bin"):
+    if not found or names[0] in ("main", "bin") or "/examples/" in f"{above}/":
         return "", []
     if names == ["lib"]:
         return f"{above}/".lstrip("/"), [""]

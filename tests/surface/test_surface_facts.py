@@ -150,3 +150,10 @@ def test_griffe_runs_nothing_of_the_project(tmp_path):
     after["shop/_tax.py"] += f"open({str(mark)!r}, 'w')\n"
     assert find(before, after)
     assert not mark.exists()
+
+
+def test_each_overload_counts():
+    text = "export function ms(a: string): number;\nexport function ms(a: number): string;\n"
+    before = {"package.json": '{"name": "ms"}', "index.ts": text}
+    (fact,) = find(before, before | {"index.ts": text.replace("): string", "): symbol")})
+    assert "ms (returns number or symbol, was number or string)" in fact.message
