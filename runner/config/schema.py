@@ -303,7 +303,6 @@ class Given(BaseSettings):
     contract_examples: Whole | None = None
     default_gates: bool | None = None
     held_out_rounds: Whole | None = None
-    held_out_land: bool | None = None
     red_first: Annotated[Literal["auto", "always", "never"], BeforeValidator(lower_case)] | None = (
         None
     )

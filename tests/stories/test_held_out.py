@@ -37,8 +37,50 @@ def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
     assert "Proof: TC-002 pass exit=0 passed=3" in message
     assert f"Held-out: {TESTS} sha256:" in message
     assert "Grade: proven, independent" in message
+    assert f"`{TESTS}`" in workplace.read("FILE_OWNERSHIP_MAP.md")
     assert workplace.run().code == 0
     assert workplace.runner("verify", "TASK-001").code == 0
+
+
+def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monkeypatch):
+    Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX", "bubblewrap")
+    planned(workplace)
+    assert workplace.run().code == 0
+    assert workplace.runner("undo", "TASK-001", "--yes").code == 0
+    assert not workplace.has(TESTS)
+    assert store_of(workplace).read("TASK-001", TESTS) == HELD_OUT.encode()
+    assert workplace.runner("retry", "TASK-001").code == 0
+    assert workplace.read(TESTS) == HELD_OUT
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert "once in git" in message
+    assert "Grade: proven, independent" not in message
+
+
+def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
+    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+    key = "AKIA" + "Q3EGRLQ4ZT7WXYVN"
+    planned(workplace, files={TESTS: f"{HELD_OUT}\n\nKEY = '{key}'\n"})
+    ended = workplace.run()
+    assert ended.code == 3, ended.said
+    assert len(script.told) == 1
+    assert key not in json.dumps(workplace.events)
+    assert not workplace.has(TESTS)
+
+
+def test_a_cluster_gets_no_held_out_bytes(workplace, monkeypatch):
+    monkeypatch.setenv("RUNNER_EXECUTOR", "dask")
+    monkeypatch.setenv("RUNNER_REVIEW", "off")
+    script = "".join(
+        f"import pathlib; pathlib.Path({path!r}).write_text({text!r})\n"
+        for path, text in RIGHT.items()
+    )
+    workplace.write({"build.py": script})
+    planned(workplace, command="python3 build.py")
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    assert workplace.read(TESTS) == HELD_OUT
+    assert "Proof: TC-002 pass" in workplace.git("log", "--format=%B", "-n", "2")
 
 
 def test_wrong_work_hears_counts_and_items_alone(workplace, monkeypatch, sandbox):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from runner.app.build.session import Session
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
+from runner.held_out.store import FileRecord, make_store_id
 from runner.history import change as history
 from runner.history.replay import plan_replay
 from runner.history.revert import format_list, require_free, take_back
@@ -32,7 +33,7 @@ from runner.run.landing.status_writer import StatusWriter, note_in, says_other
 from runner.run.selection import find_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from runner.app.change import impact_question
     from runner.history import revert as history_undo
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from runner.history.replay import Replay
     from runner.history.revert import Back
     from runner.journal.state import RunState
+    from runner.model import Task
     from runner.plan.document import Plan
     from runner.project import Project
 else:
@@ -246,11 +248,27 @@ def undo(project: Project, request: UndoRequest) -> Undone:
         require_free(session.repository, back)
         importers = _find_importers(project, session.repository, back)
         require_no_importers(Undone(back, importers=importers), force=request.force)
+        _keep_held_out(project, session.repository, transaction.plan.tasks, back)
         transaction.begin(f"undo {id_}")
         commit = take_back(session.lander, back)
         transaction.told.update(back.tasks, (one.task for one in back.stale))
         transaction.finish()
     return Undone(back, commit, importers)
+
+
+def _keep_held_out(
+    project: Project, repository: Repository, tasks: Iterable[Task], back: Back
+) -> None:
+    """Put held-out files back into the store before the branch loses them."""
+    removed = {change.path for change in back.changes if change.action is Action.DELETE}
+    head = repository.head().commit or ""
+    for task in tasks:
+        for one in task.held_out_files if task.id in back.tasks else ():
+            content = repository.blob(head, one.path) if one.path in removed else None
+            if content is not None and digest_of(content) == one.digest:
+                make_store_id(project.folders.common)
+                store = project.held_out.store
+                store.put(task.id, one.path, content, FileRecord(once_in_git=True))
 
 
 def _find_importers(

@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING
 from runner.gates.registry import Proven
 from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
+from runner.held_out.workspace import PLAIN_FILE
 from runner.journal.events import GateCompleted
 from runner.lazy_module import lazy_module
-from runner.model import Ending, Finding, Reason
+from runner.model import Action, Change, Ending, Finding, Reason, Severity, digest_of
 from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.words import HELD_OUT
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.model.work import with_rows
 from runner.run.proof.prove import make_context
 from runner.run.proof.stages import measure_stage
+from runner.writes.pipeline import WriteContext, admit_writes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from runner.held_out import proof
     from runner.held_out.site import HeldOutSite
-    from runner.model import Change, Outcome
+    from runner.model import Outcome
     from runner.process.base import Place
     from runner.run.assignment import Assignment, WorkerContext
 else:
@@ -57,6 +59,7 @@ def prove_held_out(
         lay_out=partial(_lay_out, assignment, site),
         environment=partial(_environment, assignment, site, here),
         passed_on_base=here.passed_on_base,
+        inspect=partial(_inspect, assignment, contents),
     )
     with measure_stage(assignment, site, HELD_OUT):
         found = proof.prove(bench)
@@ -107,6 +110,30 @@ def _make_rows(
         for items, verdict in ((one.passed, ItemVerdict.MET), (one.failed, ItemVerdict.NOT_MET)):
             for item in items:
                 yield AcceptanceRow(item, verdict, Judge.TESTS, one.proof.id, doubt=doubt)
+
+
+def _inspect(
+    assignment: Assignment, contents: Mapping[str, bytes], place: Place
+) -> tuple[Finding, ...]:
+    """Pass the files through path rules and secret scan again: they land with the task."""
+    changes = tuple(
+        Change(path, Action.CREATE, PLAIN_FILE, None, digest_of(content), content)
+        for path, content in contents.items()
+    )
+    rules = replace(
+        assignment.rules,
+        outputs=tuple(contents),
+        planned=None,
+        permission=(),
+        permission_floor=(),
+        held_out=frozenset(),
+    )
+    context = WriteContext(tree=place.tree / place.start, before=lambda _path: None)
+    return tuple(
+        replace(one, check=HELD_OUT, severity=Severity.QUESTION, detail="")
+        for one in admit_writes(changes, rules, context).findings
+        if one.refuses
+    )
 
 
 def _lay_out(assignment: Assignment, site: WorkerContext, changes: tuple[Change, ...]) -> None:

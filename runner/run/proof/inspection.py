@@ -261,7 +261,7 @@ def _again(check: Check, first: Check, proved: Proved, place: Place) -> Proved:
 
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 _COVERAGE = "coverage"
-_OF_A_CHANGE = frozenset({_COVERAGE, "integrity", "mutation"})
+_OF_A_CHANGE = frozenset({_COVERAGE, "acceptance", "integrity", "mutation"})
 """Compared otherwise, or about a change alone: a whole tree has none to look at;
 mutants are a sample, tried where the settings say so."""
 
@@ -285,8 +285,8 @@ def differences(
 
     `covered` is the coverage before and now.
     """
-    old = {proof.id: proof for proof in before if proof.id not in _OF_A_CHANGE}
-    new = {proof.id: proof for proof in now if proof.id not in _OF_A_CHANGE}
+    old = {proof.id: proof for proof in before if proof.kind not in _OF_A_CHANGE}
+    new = {proof.id: proof for proof in now if proof.kind not in _OF_A_CHANGE}
     return (
         *(_make_gone(one) for id_, one in old.items() if id_ not in new),
         *(_new(one) for id_, one in new.items() if id_ not in old),
