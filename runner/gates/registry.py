@@ -113,7 +113,7 @@ FAMILIES = (
     Family("examples", _has_examples),
     Family("commands", _has_gates),
     Family("coverage_gate", _tests_own_work),
-    Family("what_changed", _writes),
+    Family("what_changed", _writes, _changes_what_tools_read),
     Family("silent_assertions", _tests_own_work, _changes_code),
     Family("unrun_tests", _tests_own_work, _changes_code),
     Family("test_awareness", _writes, _changes_code),
