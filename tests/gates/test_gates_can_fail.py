@@ -206,3 +206,11 @@ def test_a_mutation_report_of_the_project_names_survivors(tmp_path, report, name
     text = report % '"location": {"start": {"line": 2, "column": 1}}'
     found = Result(tmp_path, {}, SHOP | ASSERTS | {"mutation.json": text}, PYTEST)
     assert ("mutation report: survived shop.py:2" in found.proof.note) == named
+
+
+def test_a_bundle_in_the_change_leaves_the_stub_unmeasured(tmp_path):
+    files = {"src/a.js": "exports.f = () => 1;\n", "dist/a.js": "exports.f = () => 1;\n"}
+    base = {"t.js": "if (require('./dist/a').f() !== 1) throw 1;\n"}
+    found = Result(tmp_path, base, base | files, "node t.js")
+    assert found.findings == ()
+    assert found.grade.words == "proven by command, stub not measured"

@@ -331,6 +331,14 @@ def test_a_build_that_is_tracked_and_made_again_cannot_be_measured(tmp_path):
 
 
 @node
+def test_a_bundle_that_the_change_holds_cannot_be_measured(tmp_path):
+    yard = Yard(tmp_path).write("src/shop.js", SHOP).stands("test.cjs", USES_DIST)
+    found = yard.write("dist/index.js", SHOP).proved("node test.cjs")
+    assert "JavaScript ran in a build (dist/index.js)" in found.findings[0].message
+    assert (found.findings[0].refuses, found.coverage) == (False, None)
+
+
+@node
 def test_where_lines_must_be_measured_a_build_without_a_map_is_refused(tmp_path):
     found = a_shop(tmp_path).proved(
         "node build.js && node test.cjs", settings={"coverage_missing": "fail"}

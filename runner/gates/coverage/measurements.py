@@ -34,6 +34,7 @@ from runner.gates.coverage.instrument import (
     visible_root,
 )
 from runner.gates.coverage.lines import Lines, Measured, Runs, merge
+from runner.gates.mutation.left_out import is_left_out
 from runner.gates.test_paths import holds_tests
 from runner.languages.go.names import module_of
 from runner.languages.registry import is_written_in
@@ -112,12 +113,13 @@ def _read_tool_lines(
 
 
 def _find_builds(bench: GateContext, loaded: Iterable[str]) -> frozenset[str]:
-    """Loaded scripts that git does not track, or that a command rewrote.
+    """Loaded scripts that git does not track, that a command rewrote, or that the change built.
 
     One that is older than the task's changes cannot hold them, such as an ignored file that is
     copied into the tree.
     """
-    changed = (_time_of(bench, one.path) for one in bench.changes)
+    written = {one.path for one in bench.changes}
+    changed = (_time_of(bench, path) for path in written)
     since = min((time for time in changed if time is not None), default=0)
 
     def is_build(path: str) -> bool:
@@ -126,6 +128,8 @@ def _find_builds(bench: GateContext, loaded: Iterable[str]) -> frozenset[str]:
         time = _time_of(bench, path)
         if time is None:
             return bench.after(path) is None
+        if path in written and is_left_out(path, source(bench, path) or b""):
+            return True
         return time > since and bench.after(path) != source(bench, path)
 
     return frozenset(filter(is_build, loaded))
