@@ -12,8 +12,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from runner.contracts.entries import Refused
+from runner.contracts.inside import operations
 from runner.lazy_dataclass import dataclass
-from runner.text.wording import read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,18 +133,9 @@ def _with_null(inner: Shape) -> Shape:
 
 
 def resolve_reference(reference: str, root: Json) -> Json:
-    """What a reference into the same document leads to (RFC 6901); True where nothing is there."""
-    node = root
-    for part in reference.removeprefix("#").split("/")[1:]:
-        # In this order: the other way round `~01`, which is `~1`, would become `/` (RFC 6901, 4).
-        key = part.replace("~1", "/").replace("~0", "~").replace("%25", "%")
-        if isinstance(node, dict) and key in node:
-            node = node[key]
-        elif isinstance(node, list) and 0 <= (at := read_number(key)) < len(node):
-            node = node[at]
-        else:
-            return True
-    return node
+    """Return what a reference into the same document leads to; True where nothing is there."""
+    found: Json = operations.resolve_reference(root, reference)
+    return True if found is None else found
 
 
 def _follow_references(schema: Json, root: Json, left: list[int]) -> Json:

@@ -3,8 +3,7 @@
 import contextlib
 import io
 import json
-import subprocess
-import sys
+import os
 import threading
 import types
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -68,33 +67,12 @@ def served(app):
         thread.join()
 
 
-_LOAD = """
-import json, sys, types
-from runner.contracts.inside import plain_settings
-exec(sys.argv[1])
-check, invalid = plain_settings.load_validator()
-document = json.loads(sys.argv[2])
-check(document)
-del document["info"]
-try:
-    check(document)
-except invalid as problem:
-    print("pydantic" in sys.modules, problem.message.partition("\\n")[0])
-"""
-
-
-@pytest.mark.parametrize(
-    ("first", "loaded"),
-    [
-        ("", False),
-        ("import pydantic", True),
-        ("plain_settings._default_of = None  # what stands in is not enough", True),
-    ],
-)
-def test_the_validator_needs_no_pydantic_and_has_it_where_it_does(first, loaded):
-    argv = [sys.executable, "-c", _LOAD, first, json.dumps(DOCUMENT)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout == f'{loaded} "info" is a required property\n'
+def test_variables_of_the_project_do_not_change_its_test(monkeypatch):
+    for name in ("SCHEMATHESIS_HOOKS", "OPENAPI_SPEC_VALIDATOR_RESOLVED_CACHE_MAXSIZE", "HOME"):
+        monkeypatch.setenv(name, "1")
+    drive.forget_settings()
+    left = [one for one in os.environ if one.startswith(("SCHEMATHESIS_", "OPENAPI_"))]
+    assert (left, os.environ["HOME"]) == ([], "1")
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import enum
 import http.client
 import json
 import socket
-import subprocess
-import sys
 import threading
 import types
 import typing
@@ -113,67 +111,11 @@ PLAIN = st.recursive(
 @given(st.lists(PLAIN, min_size=1, max_size=4))
 def test_of_a_plain_dataclass_pydantic_says_what_its_annotations_say(kinds):
     kind = dataclasses.make_dataclass("Made", [(f"f{n}", one) for n, one in enumerate(kinds)])
-    assert describe.is_plain(kind)
     own = describe.Annotations().whole(kind)
     said = describe.by_adapter(kind)
     assert len(said) == 2
     for one in said:
         assert (differences(own, one), differences(one, own)) == ((), ())
-
-
-class Foreign:
-    pass
-
-
-class _Configured:
-    __pydantic_config__: typing.ClassVar = {"extra": "forbid"}
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        [("a", int, 0)],
-        [("a", int, dataclasses.field(default_factory=int))],
-        [("a", int, dataclasses.field(init=False))],
-        [("a", dataclasses.InitVar[int])],
-        [("a", typing.ClassVar[int])],
-        [("a", "NobodyKnows")],
-        [("a", typing.Annotated[int, "small"])],
-        [("a", typing.List)],  # noqa: UP006 - of nothing
-        [("a", list)],
-        [("a", dict[str, int])],
-        [("a", typing.Literal["x"])],
-        [("a", decimal.Decimal)],
-        [("a", bytes)],
-        [("a", Colour)],
-        [("a", Foreign)],
-        [("a", list[Foreign])],
-        [("a", Whole)],
-    ],
-)
-def test_of_all_else_pydantic_is_asked(fields):
-    assert not describe.is_plain(dataclasses.make_dataclass("Made", fields))
-
-
-def test_of_what_is_made_for_pydantic_it_is_asked():
-    one = dataclasses.make_dataclass("Made", [("a", int)], bases=(_Configured,))
-    assert not describe.is_plain(one)
-    assert not describe.is_plain(typing.TypedDict("Made", {"a": int}))
-
-
-@pytest.mark.parametrize(
-    ("first", "by"), [("", "annotations False"), ("import pydantic", "pydantic True")]
-)
-def test_pydantic_is_loaded_only_for_who_needs_it(tmp_path, first, by):
-    text = f"{first}\nfrom dataclasses import dataclass\n@dataclass\nclass Thing:\n    a: int\n"
-    (tmp_path / "things.py").write_text(text)
-    code = (
-        "import sys; from runner.contracts.inside import describe as d;"
-        f"sys.path.insert(0, {str(tmp_path)!r});"
-        "print(d.describe(d.load('things:Thing'), '')['by'], 'pydantic' in sys.modules)"
-    )
-    argv = [sys.executable, "-c", code]
-    assert subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip() == by
 
 
 def test_the_type_is_written_down_or_why_there_is_none(tmp_path, monkeypatch):

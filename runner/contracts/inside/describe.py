@@ -3,8 +3,7 @@
 Usage: describe.py MODULE:TYPE OUT. Runs on the project's own Python, in the project's folder. OUT
 becomes JSON: `schemas` (each one way to read the type), `loose` (whether the type's language has
 no words for bounds) and `by`; or `error`. pydantic says it where the project has it; else the
-annotations of a dataclass or TypedDict are read here. They are read, too, of a dataclass of which
-pydantic would say the same, and which has not loaded it: that takes longer than all the rest.
+annotations of a dataclass or TypedDict are read here.
 """
 
 from __future__ import annotations
@@ -43,8 +42,6 @@ PLAIN: dict[Any, dict[str, Any]] = {
     set: {"type": "array", "uniqueItems": True},
 }
 ARRAYS = (list, tuple, set, frozenset, collections.abc.Sequence, collections.abc.Iterable)
-ALIKE = (str, int, float, bool, type(None), dt.datetime, dt.date)
-"""Of these pydantic says what is said here, as they are read and as they are written."""
 OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
@@ -96,8 +93,7 @@ def describe(kind: Any, target: str) -> dict[str, Any]:
         # these are two schemas (pydantic, JSON Schema, `mode`).
         both = [kind.model_json_schema(mode=mode) for mode in ("validation", "serialization")]
         return {"schemas": both, "loose": False, "by": "pydantic"}
-    plain = "pydantic" not in sys.modules and is_plain(kind)
-    if hasattr(kind, "__pydantic_validator__") or (shaped and not plain):
+    if hasattr(kind, "__pydantic_validator__") or shaped:
         adapted = by_adapter(kind)
         if adapted:
             loose = not hasattr(kind, "__pydantic_validator__")
@@ -105,28 +101,6 @@ def describe(kind: Any, target: str) -> dict[str, Any]:
     if shaped:
         return {"schemas": [Annotations().whole(kind)], "loose": True, "by": "annotations"}
     raise TypeError(f"{target} is no pydantic model, dataclass or TypedDict")
-
-
-def is_plain(kind: Any, within: tuple[Any, ...] = ()) -> bool:
-    """Whether pydantic would say of a type just what is said here; of a doubtful one it may not."""
-    if isinstance(kind, type) and (kind in ALIKE or kind in within):
-        return True
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        # A default tells reading from writing, and what is no field may be one for pydantic.
-        try:
-            hints = typing.get_type_hints(kind, include_extras=True)
-        except (NameError, TypeError, AttributeError):
-            return False
-        fields, given = fields_of(kind, hints)
-        own = not any("pydantic" in name for name in dir(kind))
-        inner = (*within, kind)
-        return (
-            own and [*hints] == fields == given and all(is_plain(h, inner) for h in hints.values())
-        )
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin not in (list, typing.Union, getattr(types, "UnionType", list)) or not arguments:
-        return False
-    return all(is_plain(one, within) for one in arguments)
 
 
 def by_adapter(kind: Any) -> list[dict[str, Any]]:

@@ -32,7 +32,6 @@ from runner.contracts.inside.application import (
     refuse_taken_port,
 )
 from runner.contracts.inside.operations import operations_of, references_of, resolve_reference
-from runner.contracts.inside.plain_settings import load_validator
 from runner.contracts.inside.report import (
     Ended,
     Report,
@@ -69,14 +68,20 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     # A hook of this kind cannot be taken away again, nor passed by from Python (PEP 578).
     sys.addaudithook(only_loopback)
-    # It names a module that schemathesis imports: code of the project in the process that judges.
-    os.environ.pop("SCHEMATHESIS_HOOKS", None)
+    forget_settings()
     report = Report(job["report"])
     try:
         run(job, report)
     except Ended as stop:
         report.end(stop.ended, stop.message)
     report.leave()
+
+
+def forget_settings() -> None:
+    """Remove variables of the project that change how it is tested."""
+    # SCHEMATHESIS_HOOKS names a module to import: the project's code in the process that judges.
+    for name in [one for one in os.environ if one.startswith(("SCHEMATHESIS_", "OPENAPI_"))]:
+        del os.environ[name]
 
 
 def run(job: dict[str, Any], report: Report) -> None:
@@ -111,7 +116,9 @@ def watch(seconds: float, output: Output, report: Report) -> None:
 
 def validate(document: dict[str, Any]) -> None:
     """Refuse what is no OpenAPI 3 document, in the validator's words."""
-    check, invalid = load_validator()
+    from openapi_spec_validator import validate as check
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+
     if not str(document.get("openapi")).startswith("3."):
         raise Ended("invalid", "it does not say that it is OpenAPI 3")
     for reference in references_of(document):
@@ -119,7 +126,7 @@ def validate(document: dict[str, Any]) -> None:
             raise Ended("invalid", f"its reference {reference} leads to nothing")
     try:
         check(document)
-    except invalid as problem:
+    except OpenAPIValidationError as problem:
         where = "/".join(map(str, getattr(problem, "absolute_path", ())))
         text = str(getattr(problem, "message", problem)).partition("\n")[0]
         raise Ended("invalid", f"{text}{f' (at {where})' if where else ''}") from None
