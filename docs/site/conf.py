@@ -24,7 +24,7 @@ html_copy_source = False
 html_show_copyright = False
 
 CONTENTS = {
-    "Begin": "tutorial adopt plan draft agents acceptance editors page",
+    "Begin": "tutorial adopt plan draft agents acceptance held-out editors page",
     "Understand": "concepts when-it-stops trust compare figures platforms",
     "For teams": "gate lease team operate keeping bridge attest",
     "Look up": "commands settings reference",

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from runner.commands.output import load_trusted_plan, open_with_gates, tell
+from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
 
@@ -30,6 +31,7 @@ examples:
   runner shell TASK-003                          a shell where the proof of TASK-003 ran
   runner shell TASK-003 -- 'pytest -q | tail'    one command there
   runner shell TASK-003 --base -- TC-001         a test contract on the tree before the task
+  runner shell TASK-003 --held-out               with the tests that its implementer cannot read
 """
 
 
@@ -44,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ("base", "the commit that the last attempt began on"),
     ):
         tree.add_argument(f"--{name}", dest="tree", action="store_const", const=name, help=text)
+    add("--held-out", action="store_true", help="with the held-out files, on a terminal only")
     add("--trust", action="store_true", help="run this plan's commands without asking")
     add(
         "--sandbox",
@@ -54,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--task-graph", metavar="PATH", help="another plan than TASK-GRAPH.md")
     parser.set_defaults(command=())  # all that follows `--`
     parser.usage = (
-        "runner shell TASK [--draft | --proposal | --base] [--trust]\n"
+        "runner shell TASK [--draft | --proposal | --base] [--held-out] [--trust]\n"
         "                    [--sandbox NAME | --no-sandbox] [--task-graph PATH] [-- COMMAND]"
     )
 
@@ -64,8 +67,16 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox}
     project = open_with_gates(environ, flags)
     load_trusted_plan(project, trusted=given.trust, again=f"runner shell {given.id} --trust")
+    if given.held_out and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise RunnerError(
+            "held-out files are laid out on a terminal only",
+            hint="run the command in a terminal of your own, or leave --held-out out",
+            code=ExitCode.PERSON,
+        )
     wanted = task_shell.Tree(given.tree) if given.tree else None
-    ended = task_shell.run_in_tree(project, given.id, wanted, given.command, hear=_show, say=tell)
+    ended = task_shell.run_in_tree(
+        project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
+    )
     if ended.why:
         tell(f"it ended with exit code 0; its proof refuses it: {ended.why}")
     return ended.exit

@@ -58,6 +58,8 @@ def test_texts(task: Task, tree: Tree) -> tuple[ProvingText, ...]:
     """The named files that are there, each once; of a folder its first tests."""
     found: dict[str, ProvingText] = {}
     for contract in task.test_contracts:
+        if contract.held_out:
+            continue
         target = target_of(contract.command, tree)
         files = (*target.files, *(one for folder in target.folders for one in _in(folder, tree)))
         for path in files:

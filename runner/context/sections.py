@@ -190,7 +190,11 @@ def _proof(parts: Parts) -> str:
     own = {gate.name for gate in task.gates}
     gates = (*(gate for gate in parts.gates if gate.name not in own), *task.gates)
     lines = [
-        *(f"{display(tc.id)} ({tc.shown_level}): {code(tc.command)}" for tc in task.test_contracts),
+        *(
+            f"{display(tc.id)} ({tc.shown_level}): {code(tc.command)}"
+            for tc in task.test_contracts
+            if not tc.held_out
+        ),
         *(f"contract {display(entry.kind)}: {code(entry.value)}" for entry in task.contracts),
         *(f"gate {display(gate.name)}: {code(gate.command)}" for gate in gates),
     ]

@@ -39,9 +39,11 @@ NOTES = {
     "depends_on": "the tasks that have to be DONE before it starts; `none` for nothing",
     "outputs": "the files and globs it may write; a change of any other file is refused",
     "inputs": "files and globs it reads: they go into its brief",
-    "acceptance": "what has to be true when it is DONE, a line each",
+    "acceptance": "what has to be true when it is DONE, a line each: `A1: text`",
     "test_contracts": "the commands that prove it: `TC-001 (unit): command`; levels are unit, "
     "integration and e2e",
+    "held_out_files": "test files that its implementer cannot read; `runner hold-out` writes them",
+    "test_author": "the agent that writes held-out tests before the task starts",
     "contracts": "`openapi:`, `schema:` and `command:` checks of its interface, or `none — reason`",
     "changes_tests": "tests whose expectations it is meant to change",
     "gates": "`name: command`, instead of the project's gates",

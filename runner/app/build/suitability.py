@@ -140,7 +140,7 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
     unseen = () if terminal else _warn_without_review(project, plan)
     matches = match_in(project.root, project.settings)
     copied = matches.lines if matches else ()
-    lines = (*_warn_without_sandbox(project), *_without_compilers(project))
+    lines = (*_warn_without_sandbox(project, plan), *_without_compilers(project))
     return (*copied, *lines, *find_unheld_bounds(project), *unseen)
 
 
@@ -156,7 +156,7 @@ def find_unheld_bounds(project: Project) -> tuple[str, ...]:
     return explain_unheld(with_device(apply_bounds(Limits(), settings), project.cache))
 
 
-def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
+def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
     sandbox = sandbox_of(project.settings, project.environ)
     by_flag = project.loaded.sources.get("sandbox", "").startswith("--")
@@ -164,13 +164,15 @@ def _warn_without_sandbox(project: Project) -> tuple[str, ...]:
     why = f": {reason}" if reason else ""
     if sandbox.encloses:
         return ()
-    line = f"commands run with your own rights, no sandbox{why}"
+    lines = [f"commands run with your own rights, no sandbox{why}"]
+    if any(task.held_out_contracts or task.test_author for task in plan.tasks):
+        lines.append("held-out tests are not enclosed: an implementer could read their files")
     if project.settings.sandbox == "none":
-        return (line,)
+        return tuple(lines)
     read = tuple(map(expand_home, project.settings.sandbox_read))
     gaps = "; ".join(landlock_gaps(read))
     second = (f"landlock would enclose them, but: {gaps}",) if gaps else ()
-    return (line, f"to enclose them: {explain_opening()}", *second)
+    return (*lines, f"to enclose them: {explain_opening()}", *second)
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:

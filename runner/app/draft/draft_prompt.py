@@ -44,7 +44,8 @@ Answer with exactly these two blocks:
 - Output files: `src/shop/export.py`, `tests/test_export.py`
 - Inputs: `src/shop/models.py`
 - Acceptance:
-  - what must be true, one thing an item
+  - A1: what must be true, one thing an item
+  - A2: another thing
 - Test contracts:
   - TC-{number:03d} (unit): `{test}`
 - Keywords: export, csv

@@ -15,6 +15,7 @@ from runner.errors import RunnerError
 from runner.gates.base import Check, command_limits
 from runner.gates.check_run import try_check
 from runner.gates.registry import checks_of
+from runner.held_out import workspace
 from runner.model import Network, Status
 from runner.process.base import Command
 from runner.process.interactive import run_on_terminal
@@ -26,7 +27,7 @@ from runner.run.selection import find_id
 from runner.text.wording import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.gates.base import GateContext
     from runner.journal.task_state import TaskState
@@ -66,12 +67,14 @@ def run_in_tree(
     *,
     hear: Callable[[str], None],
     say: Callable[[str], None],
+    held_out: bool = False,
 ) -> Ended:
     """Run a command as the proof of a task would; a shell where there are no words.
 
     One word is a line for the shell, or the id of one of the task's checks; several are a program
-    with its arguments. `hear` gets the output, `say` what a person should know before. Raises
-    RunnerError where the task has no such tree.
+    with its arguments. `hear` gets the output, `say` what a person should know before. With
+    `held_out` the command runs in a copy of the tree that has the held-out files. Raises
+    RunnerError where the task has no such tree, or the store lacks a file.
     """
     view = View.of(project)
     id_ = find_id(typed, view.states)
@@ -79,12 +82,30 @@ def run_in_tree(
     known = view.states[id_]
     with Repository.open(project.root) as repository:
         subject = find_subject(repository, known, wanted)
-        with open_tree(project, repository, task, known, subject) as context:
+        files = project.held_out.store.read_all(task) if held_out else {}
+        with (
+            open_tree(project, repository, task, known, subject) as proven,
+            _lay_out_held_out(project, proven, files) as context,
+        ):
             sandbox = context.sandbox.name
             say(f"{id_} on {subject.shown}, sandbox: {sandbox}; changes are not kept")
             if not words:
                 return Ended(_open_shell(context))
             return _run(words, replace(context, tell=hear))
+
+
+@contextmanager
+def _lay_out_held_out(
+    project: Project, context: GateContext, files: Mapping[str, bytes]
+) -> Iterator[GateContext]:
+    """The same place; with held-out files a copy of it, which is removed at the end."""
+    if not files:
+        yield context
+        return
+    folder, mounted = project.held_out.workspaces, context.sandbox.contains
+    with workspace.open_workspace(folder, context.place, mounted=mounted) as place:
+        workspace.put_files(place, files)
+        yield replace(context, place=place)
 
 
 # --- the tree -------------------------------------------------------------------------
