@@ -113,6 +113,7 @@ def exhausted(workplace, monkeypatch):
 def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
     exhausted(workplace, monkeypatch)
     assert "3 of 3 held-out tests fail: A1, A2" in notes(workplace)
+    assert "`runner retry TASK-001`: they are right" in workplace.runner("why", "TASK-001").out
     shown = workplace.runner("list", "--json").document["tasks"][0]
     assert shown["reason"] == "held-out"
     assert not workplace.has(TESTS)
