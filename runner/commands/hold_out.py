@@ -121,6 +121,10 @@ def _show(project: Project, typed: str) -> ExitCode:
         print(f"--- {task} {display(path)}")
         for line in content.decode("utf-8", "replace").splitlines():
             print(display(line))
+    for test, message in project.held_out.store.read_failures(task):
+        print(f"--- failed in the last proof: {display(test)}")
+        for line in message.splitlines():
+            print(display(line))
     if not contents:
         print(f"the store has no files of {task}")
     return ExitCode.OK

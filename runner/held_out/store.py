@@ -101,6 +101,15 @@ class HeldOutStore:
         """Return the folder for output of a task's held-out proofs; it need not exist."""
         return self.folder / _RESULTS / task_id if self.folder else None
 
+    def read_failures(self, task_id: str) -> tuple[tuple[str, str], ...]:
+        """Return id and message of each test that failed in the task's last held-out proof."""
+        folder = self.results_of(task_id)
+        files = sorted(folder.glob("*.json")) if folder and folder.is_dir() else ()
+        rows = (row for file in files for row in json.loads(file.read_bytes()))
+        return tuple(
+            (row["test"], row["message"]) for row in rows if row["outcome"] in ("failed", "error")
+        )
+
     # --- reading ----------------------------------------------------------------------
 
     def find(self, task: Task) -> tuple[StoredFile, ...]:

@@ -117,6 +117,8 @@ def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
     shown = workplace.runner("list", "--json").document["tasks"][0]
     assert shown["reason"] == "held-out"
     assert not workplace.has(TESTS)
+    failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
+    assert f"{TESTS}::test_many_items" in failed
 
 
 def test_retry_says_that_the_tests_are_right(workplace, monkeypatch):
