@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
-from runner.model import BlockKind, Budget, Network, Status
+from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
 from runner.plan.foreign.render import NewSection, is_as_meant
@@ -20,7 +20,7 @@ from runner.plan.spans import Places
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from runner.model import Task
     from runner.plan.document import Plan
@@ -210,7 +210,7 @@ def _section(task: Task) -> NewSection:
     return NewSection(
         task.id, " ".join(redact(task.title).split()), Status.PENDING, "", task.source,
         task.depends_on, tuple(map(str, task.outputs)),
-        acceptance=tuple(
+        acceptance=number_items(
             redact(" ".join(one.split())) for one in task.acceptance
             if one.strip() and not (_ORDER.match(one) or _QUOTE.match(one))
         ),
@@ -222,6 +222,16 @@ def _section(task: Task) -> NewSection:
         tests=tuple((str(one.level), one.command) for one in task.test_contracts if not one.fails),
         type=task.type if task.type != MILESTONE and _WORD.match(task.type) else "",
     )  # fmt: skip
+
+
+def number_items(texts: Iterable[str]) -> tuple[str, ...]:
+    """Give acceptance items ids, where not each has one; a sentence that comes twice is one."""
+    parsed = map(AcceptanceItem.parse, texts)
+    items = list({item.text: item for item in parsed}.values())
+    ids = {item.id for item in items} - {""}
+    if len(ids) == len(items):
+        return tuple(f"{item.id}: {item.text}" for item in items)
+    return tuple(f"A{number}: {item.text}" for number, item in enumerate(items, 1))
 
 
 def _asked(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:

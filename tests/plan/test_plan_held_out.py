@@ -8,6 +8,7 @@ from runner.context.brief import compose_brief
 from runner.errors import RunnerError
 from runner.model import AcceptanceItem, HeldOutFile
 from runner.plan.document import read_plan
+from runner.plan.drafted_sections import number_items
 from runner.plan.held_out_edit import HeldOutLines, write_held_out
 
 DIGEST = "sha256:" + 64 * "a"
@@ -179,3 +180,17 @@ def test_a_brief_leaves_the_lines_out():
     assert "TC-002" in brief
     for word in ("TC-003", "acceptance.py", DIGEST, "held out", "Test author"):
         assert word not in brief
+
+
+@pytest.mark.parametrize(
+    ("written", "numbered"),
+    [
+        (("x", "y"), ("A1: x", "A2: y")),
+        (("A7: x", "A3: y"), ("A7: x", "A3: y")),
+        (("A1: x", "A1: y"), ("A1: x", "A2: y")),
+        (("x", "A1: x", "y"), ("A1: x", "A2: y")),
+        ((), ()),
+    ],
+)
+def test_drafted_acceptance_items_have_ids(written, numbered):
+    assert number_items(written) == numbered

@@ -28,7 +28,7 @@ from runner.journal.session_events import DraftProposed
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
-from runner.plan.drafted_sections import DraftReading, Remark, read_draft
+from runner.plan.drafted_sections import DraftReading, Remark, number_items, read_draft
 from runner.plan.foreign.render import is_as_meant, plain_title
 from runner.report.cost import together
 from runner.text.wording import join_few, plural
@@ -237,7 +237,7 @@ def _lay_over(own: NewSection, said: NewSection, known: Mapping[str, NewSection]
         needs=tuple(dict.fromkeys(needs)),
         outputs=tuple(dict.fromkeys((*own.outputs, *said.outputs))),
         inputs=said.inputs,
-        acceptance=tuple(dict.fromkeys((*own.acceptance, *said.acceptance))),
+        acceptance=number_items((*own.acceptance, *said.acceptance)),
         tests=said.proofs,
         type=said.type,
         is_milestone=False,
