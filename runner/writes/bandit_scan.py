@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING, Any
 
 from runner.lazy_module import lazy_module, name_package, put_off
 from runner.model import digest_of
+from runner.secrets.redact import redact
 from runner.text.syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
-from runner.writes.sast_report import SastFinding, clean_message
+from runner.writes.sast_report import SastFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +121,7 @@ def _finding(found: Any, path: str, digest: Digest) -> SastFinding:
         rule=rule,
         severity=_rank(found.severity),
         confidence=_rank(found.confidence),
-        message=clean_message(" ".join(message.split())),
+        message=redact(" ".join(message.split())),
         tool="bandit",
         digest=digest,
     )

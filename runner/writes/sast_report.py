@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding
-from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,11 +95,6 @@ def make_unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding
 def make_unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
     """The note that a scan found more than is listed."""
     return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
-
-
-def clean_message(message: str) -> str:
-    """A scanner's words without secrets it may quote."""
-    return redact(message)
 
 
 def _make_unseen(note: SastFinding) -> Finding:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from runner.languages.registry import LANGUAGES, row_named
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
+from runner.secrets.redact import redact
 from runner.writes.compile_check import is_missing_tool
 from runner.writes.sast_report import (
     MOST_FINDINGS,
     UNSCANNED,
     SastFinding,
     SastReport,
-    clean_message,
     gravest,
     make_unlisted,
     make_unscanned,
@@ -268,7 +268,7 @@ def findings_of(tool: Scanner, ran: Ran, folder: str, digests: Mapping[str, Dige
         said = tuple(tool.read(_document(output)))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         # Whatever it printed instead of findings, it scanned nothing.
-        last = clean_message(output.strip().rpartition("\n")[2])[-_LONGEST:]
+        last = redact(output.strip().rpartition("\n")[2])[-_LONGEST:]
         words = f"{tool.tool} said nothing readable (exit {ran.exit})"
         note = make_unscanned(about, f"{words}: {last}" if last else words, tool=tool.tool)
         return SastReport(notes=(note,))
@@ -307,7 +307,7 @@ def _finding(
     tool: str, said: Mapping[str, object], folder: str, digests: Mapping[str, Digest]
 ) -> SastFinding:
     path = _path(str(said.get("path") or ""), folder, digests)
-    message = clean_message(" ".join(str(said.get("message", "")).split()))[:_LONGEST]
+    message = redact(" ".join(str(said.get("message", "")).split()))[:_LONGEST]
     if said.get("rule") == UNSCANNED:
         return make_unscanned(path, f"{tool} did not read this: {message}", tool=tool)
     return SastFinding(
