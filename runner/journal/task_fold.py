@@ -11,6 +11,7 @@ from runner.journal.task_state import Held, Landed, Open, TaskState, Waived
 from runner.model import Ending, Reason, Status, Usage, Verdict
 from runner.model.columns import new_tuple
 from runner.model.grades import find_gaps, strongest
+from runner.model.words import WHAT_CHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +107,7 @@ def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinishe
         )
     if event.ending is Ending.WAITS and event.held:  # a person looks before it is proven
         held = _make_held(task, record, event, task.open_attempt)
-        asked = tuple(finding for finding in event.findings if finding.asks)
+        asked = tuple(one for one in event.findings if one.asks or one.check == WHAT_CHANGED)
         return back._replace(status=Status.PENDING, held=held, passed=None, findings=asked)
     if task.open_attempt is None:
         return back._replace(status=_status_before(task))
@@ -134,7 +135,8 @@ def _fold_passed(
     if not event.held:
         return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
     held = _make_held(task, record, event, attempt)
-    findings = event.findings if _breaks(held) else ()
+    told = tuple(one for one in event.findings if one.check == WHAT_CHANGED)
+    findings = event.findings if _breaks(held) else told
     return task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
 
 

@@ -27,6 +27,7 @@ from runner.context.task_plan import plan_text
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
+from runner.model.words import WHAT_CHANGED
 from runner.repo.read import Repository
 from runner.report.documents import document, document_line
 from runner.report.next_step import next_step
@@ -195,7 +196,10 @@ def lines_below(
 ) -> Iterator[str]:
     """What is listed below one item: what it asks first."""
     if one.kind == "writes":
-        yield from format_questions(open_questions(state.task(one.task)))
+        known = state.task(one.task)
+        yield from format_questions(open_questions(known))
+        told = (found for found in known.findings if found.check == WHAT_CHANGED and not found.asks)
+        yield from (display(f"{found.path}: {found.message}") for found in told)
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == DRAFT:
         yield from draft_answers.format_draft(project, one.task, whole=whole)
