@@ -62,6 +62,8 @@ class FileRecord(NamedTuple):
     """Whether its bytes were in the repository before: such a file is not independent."""
     held_before: tuple[str, ...] = ()
     """Test ids that passed on the base before the task was built."""
+    items: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Acceptance ids with the test ids that a separate author names for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,9 @@ class HeldOutStore:
         row = self._records(task_id).get(path)
         if not isinstance(row, dict):
             return FileRecord(once_in_git=True)
-        return FileRecord(bool(row.get("once_in_git", True)), tuple(row.get("held_before", ())))
+        items = tuple((item, tuple(tests)) for item, tests in row.get("items", ()))
+        before = tuple(row.get("held_before", ()))
+        return FileRecord(bool(row.get("once_in_git", True)), before, items)
 
     def _records(self, task_id: str) -> dict[str, object]:
         if self.folder is None or not self.folder.is_dir():

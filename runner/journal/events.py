@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from runner.journal.session_events import (
     DRAFTS,
     OPERATIONS,
+    AuthorFinished,
     Draft,
     HistoryMoved,
     HistoryMoving,
@@ -340,6 +341,7 @@ Event: TypeAlias = (
     " | GateStarted | GateCompleted | StageCompleted | TaskLanding | TaskLanded | TaskDone"
     " | TaskFailed"
     " | TaskBlocked | TaskStaled | TaskApproved | TaskAdopted | TaskReopened | TaskWaived"
+    " | AuthorFinished"
     " | StatusesPublished | ChangeRecorded | CheckpointWritten | DecisionMade"
     " | HistoryMoving | HistoryMoved | TreeVerified | ShipDeclared | ShipReopened | Unknown"
     " | Draft | LeaseMoved | Operation"
@@ -376,6 +378,7 @@ TYPES: dict[str, type[Event]] = {
     "task.adopted": TaskAdopted,
     "task.reopened": TaskReopened,
     "task.waived": TaskWaived,
+    "tests.written": AuthorFinished,
     "statuses.published": StatusesPublished,
     "change.recorded": ChangeRecorded,
     "checkpoint.written": CheckpointWritten,

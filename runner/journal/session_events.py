@@ -245,6 +245,21 @@ class TaskWaived(NamedTuple):
     """Its files and their bytes; the waiver ends where either is another one."""
 
 
+class AuthorFinished(NamedTuple):
+    """A separate author wrote held-out tests of the task, or tried to; names stay in the store."""
+
+    by: str
+    files: int = 0
+    """0 where its work was refused."""
+    tests: int = 0
+    held_before: int = 0
+    """Tests that pass on the base already."""
+    repairs: int = 0
+    prompt: Digest = ""
+    """The digest of the prompt that it answered."""
+    usage: Usage | None = None
+
+
 class LeaseMoved(NamedTuple):
     """The lease under which one clone at a time builds a branch went from one holder to another.
 

@@ -359,6 +359,13 @@ def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
     return task._replace(status=Status.STALE, note=note, reuse=False, cut_off="")
 
 
+def _fold_author(
+    task: TaskState, _record: Record, event: session_events.AuthorFinished
+) -> TaskState:
+    """A separate author's cost counts for the task."""
+    return add_usage(task, event.usage)
+
+
 # Any: each function takes the one event type it stands under.
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
     events.AttemptStarted: _fold_started,
@@ -376,4 +383,5 @@ TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskStat
     events.TaskAdopted: _fold_adopted,
     events.TaskReopened: _fold_reopened,
     TaskWaived: _fold_waived,
+    session_events.AuthorFinished: _fold_author,
 }

@@ -10,7 +10,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.model.acceptance import find_doubts
 from runner.model.words import COULD_NOT_RUN, PROVES_NOTHING, ProvenBy
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     lines = any(one.kind == "coverage" for one in skipped)
     stub = any(one.kind == "mutation" and one.note.startswith(STUB_UNKNOWN) for one in skipped)
     unrun = (f"{one.id} {one.note}" for one in skipped if one.note == COULD_NOT_RUN)
-    doubts = find_doubts(one.row for one in proofs if one.row is not None)
+    doubts = dict.fromkeys(str(one.row.doubt) for one in proofs if one.row and one.row.doubt)
     return (
         *((LINES_UNKNOWN,) if lines else ()),
         *((STUB_UNKNOWN,) if stub else ()),

@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """Held-out files are missing, or their tests failed too often: a person decides."""
     PROOF = "proof"
     """What it rests on would be no proof: nothing, too little, or a command that cannot fail."""
+    TEST_AUTHOR = "test-author"
+    """Its separate author has not written its held-out tests."""
     WISH = "wish"
     """There is nothing in its section that could be done or checked."""
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
-from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.grades import proof_kind
+from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

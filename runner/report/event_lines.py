@@ -18,6 +18,7 @@ from runner.journal.events import (
 )
 from runner.journal.session_events import (
     EDIT,
+    AuthorFinished,
     PermissionAnswered,
     PermissionAsked,
     PlanProposed,
@@ -130,6 +131,10 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
 def _plan_lines(record: Record) -> Iterator[str]:
     """What is said of a plan that a task has of its own, and of a person's words."""
     match record.event:
+        case AuthorFinished(by=by, files=0):
+            yield f"tests by {display(by)} refused"
+        case AuthorFinished(by=by, tests=tests):
+            yield f"{tests} held-out test{'' if tests == 1 else 's'} by {display(by)}"
         case TaskWaived(reason=reason):
             yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):

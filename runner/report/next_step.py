@@ -40,6 +40,7 @@ LACKING = {
     Reason.POLICY: "mend its section (`runner validate` says more), then `runner`",
     Reason.PROOF: f"{PROOF_HINT}; then `runner`",
     Reason.HELD_OUT: "put the files back (`runner hold-out --check` names them), then `runner`",
+    Reason.TEST_AUTHOR: "change what its note names, then `runner`: its author tries again",
     Reason.WISH: f"{WISH_HINT}; then `runner`",
 }
 """What to do where a task lacks something before it could begin."""

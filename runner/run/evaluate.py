@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base import command_limits
 from runner.model import Ending, Reason, ReviewMode
-from runner.model.acceptance import items_of
 from runner.model.words import HELD_OUT_MISSING
-from runner.model.work import with_rows
+from runner.model.work import items_of, with_rows
 from runner.process.base import Command
 from runner.process.supervise import run
 from runner.process.tools import find_project_python

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 from runner.context.tree import fence
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity, Usage, digest_of
-from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.grades import is_document
+from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.secrets.redact import redact
 from runner.text.display import display
 

@@ -64,8 +64,8 @@ def find_lacking(
         place = which(name, environ)
         return None if place is None else str(place)
 
-    if why := no_proof(task):
-        return Reason.PROOF, why
+    if lacks := _of_its_tests(task, implements=implements):
+        return lacks
     unmet = find_unmet_requirements(
         task,
         environ,
@@ -122,6 +122,21 @@ def _of_its_environment(
         return ""
     lent = find_lent_program(programs, environ, root, detect_stack(root).dependencies)
     return "; ".join(explain_lent_program(lent, root)) if lent else ""
+
+
+def _of_its_tests(task: Task, *, implements: bool) -> tuple[Reason, str] | None:
+    """That its tests would prove nothing, or that its author has not written them."""
+    if why := no_proof(task):
+        return Reason.PROOF, why
+    return (Reason.TEST_AUTHOR, NOT_WRITTEN) if implements and needs_author(task) else None
+
+
+NOT_WRITTEN = "its tests are not written yet; they are as soon as all that it needs is DONE"
+
+
+def needs_author(task: Task) -> bool:
+    """Return whether a task waits for tests that a separate author has to write."""
+    return bool(task.test_author) and not task.held_out_contracts
 
 
 def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:

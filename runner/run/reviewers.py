@@ -15,23 +15,16 @@ from runner import effects
 from runner.gates.base import command_limits
 from runner.gates.base_result import earlier
 from runner.gates.contract_tests import checks as contract_checks
-from runner.gates.mutation.stubs import stub_changes
 from runner.implementers.base import ImplementerContext, Mode, Said
 from runner.implementers.command import output_of
 from runner.implementers.registry import choose_reviewer, model_of, names_reviewer
 from runner.lazy_dataclass import dataclass
+from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, ReviewMode
-from runner.model.acceptance import items_of
+from runner.model.work import items_of
 from runner.process.base import Command
 from runner.process.sandbox import ReadOnly
 from runner.process.supervise import run
-from runner.run.item_review import (
-    ItemReview,
-    Reader,
-    Reading,
-    compose_material,
-    review_items,
-)
 from runner.run.proof.prove import bench_of
 from runner.run.review import CHECK
 from runner.text.wording import attempt_folder
@@ -43,11 +36,16 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.context.brief import Brief
     from runner.gates.base import Check, GateContext
+    from runner.gates.mutation import stubs
     from runner.gates.registry import Proven
     from runner.implementers.base import Drafter, Implementer
     from runner.model import Change, Outcome, Task
     from runner.process.base import Ran
+    from runner.run import item_review
     from runner.run.assignment import Assignment, WorkerContext
+else:
+    item_review = lazy_module("runner.run.item_review")
+    stubs = lazy_module("runner.gates.mutation.stubs")
 
 
 @runtime_checkable
@@ -107,7 +105,7 @@ _HINT = "set review_command or [model] review (for agents) in your own settings,
 
 def review_of(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: Proven | None = None
-) -> ItemReview:
+) -> item_review.ItemReview:
     """Return what whoever reviews has against a change, and the acceptance table.
 
     `review_command` is the person's own setting, never the repository's, and may use the network.
@@ -124,25 +122,25 @@ def review_of(
     if reader is not None:
         return _review_by_item(assignment, site, outcome, reader, diff, proven)
     if line := site.settings.review_command:
-        return ItemReview(findings=ask_review_command(assignment, site, line, diff))
+        return item_review.ItemReview(findings=ask_review_command(assignment, site, line, diff))
     if (said := review_by_agent(assignment, site, diff)) is not None:
-        return ItemReview(findings=said.findings, usage=said.usage)
+        return item_review.ItemReview(findings=said.findings, usage=said.usage)
     none = Finding(check=CHECK, message="review is auto, and no command reviews", hint=_HINT)
-    return ItemReview(findings=(none,))
+    return item_review.ItemReview(findings=(none,))
 
 
 def _review_by_item(
     assignment: Assignment,
     site: WorkerContext,
     outcome: Outcome,
-    reader: Reader,
+    reader: item_review.Reader,
     diff: str,
     proven: Proven | None,
-) -> ItemReview:
+) -> item_review.ItemReview:
     task, items = assignment.task, items_of(assignment.task)
     bench = bench_of(assignment, site, outcome)
     evidence = ProposalEvidence(bench, None if proven is None else proven.passed)
-    material = compose_material(
+    material = item_review.compose_material(
         task,
         items,
         base=assignment.base,
@@ -152,28 +150,30 @@ def _review_by_item(
         facts=outcome.findings if proven is None else (*outcome.findings, *proven.findings),
     )
     author = model_of(task, site.settings, assignment.author)
-    reviewed = review_items(reader, material, items, evidence, author)
-    if isinstance(reviewed, Reading):  # as without items
-        return ItemReview(findings=reviewed.findings, usage=reviewed.usage)
+    reviewed = item_review.review_items(reader, material, items, evidence, author)
+    if isinstance(reviewed, item_review.Reading):  # as without items
+        return item_review.ItemReview(findings=reviewed.findings, usage=reviewed.usage)
     return reviewed
 
 
-def _choose_reader(assignment: Assignment, site: WorkerContext, diff: str) -> Reader | None:
+def _choose_reader(
+    assignment: Assignment, site: WorkerContext, diff: str
+) -> item_review.Reader | None:
     """Return who answers item by item; None where nothing is set that can."""
     settings = site.settings
     if line := settings.review_command:
         ask = partial(_ask_command, assignment, site, line, diff)
-        return Reader("review_command", ask, repairs=0)
+        return item_review.Reader("review_command", ask, repairs=0)
     chosen = choose_reviewer(assignment.task, settings)
     if chosen is None:
         return None
     drafter, model = chosen
-    return Reader(drafter.name, partial(_ask_session, assignment, site, drafter), model)
+    return item_review.Reader(drafter.name, partial(_ask_session, assignment, site, drafter), model)
 
 
 def _ask_command(
     assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
-) -> Reading:
+) -> item_review.Reading:
     """Let `review_command` read the diff on standard input, and the material in a file."""
     folder = site.place.box / f"review-{effects.new_id()}"
     effects.make_folder(folder)
@@ -185,16 +185,16 @@ def _ask_command(
     finally:
         with suppress(OSError):  # what resists is in nobody's way
             effects.remove_tree(folder)
-    return Reading(output_of(ran), _against(ran, CHECK))
+    return item_review.Reading(output_of(ran), _against(ran, CHECK))
 
 
 def _ask_session(
     assignment: Assignment, site: WorkerContext, drafter: Drafter, material: str
-) -> Reading:
+) -> item_review.Reading:
     """Let a fresh session of an agent or a model read the material; its tree is read-only."""
     brief = replace(assignment.brief, text=material, previous="")
     answer = drafter.answer(brief, replace(_bench(assignment, site), mode=Mode.REVIEW))
-    return Reading(answer.text, answer.said.findings, answer.said.usage)
+    return item_review.Reading(answer.text, answer.said.findings, answer.said.usage)
 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
@@ -291,7 +291,7 @@ class ProposalEvidence:
         Where none can be stubbed it is asked on the base with the tests that the change makes.
         """
         bench, told = self.bench, dict[str, bool]()
-        stubbed = stub_changes(bench.changes, bench.before, bench.is_test)
+        stubbed = stubs.stub_changes(bench.changes, bench.before, bench.is_test)
         tests = tuple(one for one in bench.changes if bench.is_test(one.path))
         for check in self._checks:
             found = earlier(check, bench, stubbed or tests)

@@ -36,6 +36,7 @@ from runner.journal.events import (
 from runner.journal.records import encode
 from runner.journal.session_events import (
     ArtifactStored,
+    AuthorFinished,
     DraftLanded,
     DraftProposed,
     DraftReviewed,
@@ -203,6 +204,7 @@ def whole_story():
         (PlanProposed(PLAN, "artifacts/build/plans/TASK-001.md", digest_of(b"plan"), USED), one, 1),
         (PlanReviewed(digest_of(b"plan"), approved=True, review="applied", by="ann"), one, 1),
         (ReviewSwitched("auto", "task", "person"), one, 1),
+        (AuthorFinished("agent", 1, 2, 0, 1, digest_of(b"prompt"), Usage(5, 6)), one, 0),
         DraftProposed(
             1,
             "TASK-GRAPH.md",

@@ -6,8 +6,15 @@ import pytest
 
 from runner.journal.evidence import read_proofs
 from runner.model import Proof, ProvenBy, Spec, Verdict, digest_of, grade_of
-from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge, is_independent
-from runner.model.work import rows_of, with_rows
+from runner.model.work import (
+    AcceptanceRow,
+    Doubt,
+    ItemVerdict,
+    Judge,
+    is_independent,
+    rows_of,
+    with_rows,
+)
 from runner.repo.trailers import build_message, parse_message, task_trailers
 
 ITEMS = ("A1", "A2")

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from runner.model import Finding, Proof, Severity, Spec, Task, Verdict, digest_of
-from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
-from runner.model.work import with_rows
+from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.run.item_review import (
     AnswerError,
     ItemReview,

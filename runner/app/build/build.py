@@ -22,17 +22,18 @@ from runner.repo.head import UNPUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.build import build_branch, build_run, outlook, saved_file
+    from runner.app.build import build_branch, build_run, outlook, saved_file, test_author
     from runner.app.build.types import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
-    from runner.project import Project
+    from runner.project import Project, Reading
     from runner.run import waivers
     from runner.run.review import Asker
 else:
     build_run = lazy_module("runner.app.build.build_run")
     outlook = lazy_module("runner.app.build.outlook")
     saved_file = lazy_module("runner.app.build.saved_file")
+    test_author = lazy_module("runner.app.build.test_author")
     build_branch = lazy_module("runner.app.build.build_branch")
     validation = lazy_module("runner.app.inspect.validation")
     waivers = lazy_module("runner.run.waivers")
@@ -79,7 +80,31 @@ def build(
         look = partial(outlook.foresee, project, reading, request.chosen)
         saved_file.require_unmoved(request.saved, project, reading, look)
     shipped = "" if finished else require_open(project, reopen=request.reopen)
-    return build_run.run_build(project, reading, request, observer, asker, at_end, shipped=shipped)
+    tried: frozenset[str] = frozenset()
+    while True:
+        due = _find_due_authors(project, reading, request, tried)
+        if due:
+            tried |= due
+            test_author.write_missing_tests(project, reading, request, due, observer, asker)
+            reading = validation.read_sound_plan(project, observer)
+        result = build_run.run_build(
+            project, reading, request, observer, asker, at_end, shipped=shipped
+        )
+        # Tests are written when all that a task needs is DONE, and then the task is built.
+        reading, shipped = result.reading, ""
+        over = result.code is ExitCode.INTERRUPTED
+        if over or not _find_due_authors(project, reading, request, tried):
+            return result
+        reading = validation.read_sound_plan(project, observer)
+
+
+def _find_due_authors(
+    project: Project, reading: Reading, request: BuildRequest, tried: frozenset[str]
+) -> frozenset[str]:
+    """Selected tasks whose separate test author can start."""
+    if not any(task.test_author for task in reading.plan.tasks):
+        return frozenset()
+    return test_author.find_due(project, reading, request, tried)
 
 
 def _require_person(project: Project, *, meant: bool) -> None:

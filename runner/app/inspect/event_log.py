@@ -19,6 +19,7 @@ from runner.journal.records import (
 )
 from runner.journal.session_events import (
     ArtifactStored,
+    AuthorFinished,
     DraftLanded,
     DraftProposed,
     DraftReviewed,
@@ -170,6 +171,9 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
             return display(note)
         case events.TaskApproved(by=by, note=note) | events.TaskReopened(by=by, note=note):
             return _both(f"by {display(by)}" if by else "", note)
+        case AuthorFinished(by=by, files=files, tests=tests, repairs=repairs):
+            more = f", {plural(repairs, 'repair')}" if repairs else ""
+            return f"{plural(tests, 'test')} in {plural(files, 'file')} by {display(by)}{more}"
         case TaskWaived(reason=reason, by=by):
             return _both(f"by {display(by)}" if by else "", reason)
         case events.StatusesPublished(statuses=statuses):

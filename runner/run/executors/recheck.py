@@ -15,9 +15,8 @@ from runner.context.task_plan import redact_plan
 from runner.errors import RunnerError
 from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
-from runner.model.acceptance import items_of
 from runner.model.codec import ShapeError
-from runner.model.work import with_rows
+from runner.model.work import items_of, with_rows
 from runner.run.evaluate import without_tools, write_bench
 from runner.run.executors.message import OBJECT, PLAIN
 from runner.run.reviewers import UNABLE, review_of

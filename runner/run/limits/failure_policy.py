@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MET_AGAIN = (
     *(Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY),
-    *(Reason.PROOF, Reason.WISH, Reason.HELD_OUT),
+    *(Reason.PROOF, Reason.WISH, Reason.HELD_OUT, Reason.TEST_AUTHOR),
 )
 """Reasons that may be gone by themselves: what was missing is looked for again."""
 _LONGEST_SAID = 160

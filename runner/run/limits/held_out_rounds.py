@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.model import Ending, Finding, Reason, Severity, Verdict
-from runner.model.acceptance import Doubt, ItemVerdict
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED
-from runner.model.work import rows_of, with_rows
+from runner.model.work import Doubt, ItemVerdict, rows_of, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

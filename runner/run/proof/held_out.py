@@ -13,10 +13,9 @@ from runner.held_out.workspace import PLAIN_FILE
 from runner.journal.events import GateCompleted
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, Severity, digest_of
-from runner.model.acceptance import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.model.words import HELD_OUT
 from runner.model.words import HELD_OUT_MISSING as MISSING
-from runner.model.work import with_rows
+from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.run.proof.prove import make_context
 from runner.run.proof.stages import measure_stage
 from runner.writes.pipeline import WriteContext, admit_writes
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.held_out import proof
     from runner.held_out.site import HeldOutSite
-    from runner.model import Outcome
+    from runner.model import Outcome, Task
     from runner.process.base import Place
     from runner.run.assignment import Assignment, WorkerContext
 else:
@@ -60,6 +59,7 @@ def prove_held_out(
         environment=partial(_environment, assignment, site, here),
         passed_on_base=here.passed_on_base,
         inspect=partial(_inspect, assignment, contents),
+        named=_find_named(here, task),
     )
     with measure_stage(assignment, site, HELD_OUT):
         found = proof.prove(bench)
@@ -92,6 +92,16 @@ def prove_here(assignment: Assignment, site: WorkerContext, outcome: Outcome) ->
         findings=(*outcome.findings, *found.findings),
         proofs=found.proofs,
     )
+
+
+def _find_named(here: HeldOutSite, task: Task) -> dict[str, tuple[str, ...]]:
+    """Return by test id the acceptance ids that a separate author names for it."""
+    records = (here.store.record_of(task.id, one.path) for one in task.held_out_files)
+    found: dict[str, tuple[str, ...]] = {}
+    for item, tests in (row for record in records for row in record.items):
+        for test in tests:
+            found[test] = (*found.get(test, ()), item)
+    return found
 
 
 def _make_rows(

@@ -5,6 +5,8 @@
 The script is JSON: for each task the steps of each attempt (the last goes on for all later ones);
 in plan mode it tells a plan that names the files which its steps write, or the plan of the script.
 
+A separate author plays the rounds of `author`, each with its steps and its last message `say`.
+
     {"from": "a folder with finished files",
      "tasks": {"TASK-002": {"plan": {...}, "review": "APPROVE", "attempts": [[step, ...], ...]}}}
 
@@ -71,6 +73,13 @@ class StandIn:
             return self.end(self.plan())
         if self.mode == "review":
             return self.end(self.task.get("review", "APPROVE"))
+        if self.mode == "author":
+            rounds = self.task["author"]
+            told = rounds[min(int(self.environ["RUNNER_ATTEMPT"]), len(rounds)) - 1]
+            for step in told["steps"]:
+                kind = next(iter(step))
+                getattr(self, f"do_{kind}")(step[kind], step)
+            return self.end(told["say"])
         for step in self.steps():
             kind = next(iter(step))
             code = getattr(self, f"do_{kind}")(step[kind], step)

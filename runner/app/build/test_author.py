@@ -1,0 +1,534 @@
+"""Held-out tests by a separate author: another implementer writes them before the task starts.
+
+The author works in a scratch repository of its own, which is deleted once the files are in the
+store. The runner checks the tests and writes one contract and the files' digests into the plan.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner import effects
+from runner.app.build.session import Session
+from runner.app.build.suitability import require_trust
+from runner.app.gate.test_suite import join_command
+from runner.app.inspect.test_frameworks import find_test_frameworks
+from runner.config.stack import detect_stack
+from runner.context.brief import Brief
+from runner.context.gather import surroundings_at
+from runner.context.tree import Tree, fence
+from runner.errors import ExitCode, RunnerError
+from runner.gates.base import Check, command_limits
+from runner.gates.check_run import try_check
+from runner.gates.test_paths import holds_tests, is_test_path
+from runner.held_out.store import FileRecord, make_store_id
+from runner.implementers.agents.program import AgentProgram
+from runner.implementers.base import Drafter, ImplementerContext, Mode
+from runner.implementers.registry import choose
+from runner.journal.events import TaskBlocked
+from runner.journal.session_events import AuthorFinished
+from runner.lazy_dataclass import dataclass
+from runner.model import (
+    Action,
+    Ending,
+    Finding,
+    HeldOutFile,
+    Level,
+    Outcome,
+    Reason,
+    ReviewMode,
+    Status,
+    TestContract,
+    Usage,
+    digest_of,
+)
+from runner.model.work import items_of
+from runner.plan.held_out_edit import HeldOutLines, write_held_out
+from runner.process.sandbox import sandbox_of
+from runner.repo.proposal_bounds import ProposalError
+from runner.run.assignment import Assignment
+from runner.run.evaluate import write_bench
+from runner.run.item_review import find_object
+from runner.run.limits.budget import RunBudget
+from runner.run.preflight import needs_author
+from runner.run.proof.prove import bench_of
+from runner.run.selection import select_ids
+from runner.run.worker_setup import WorkerSetup
+from runner.run.workers import WorkerPool
+from runner.secrets.redact import redact
+from runner.text.display import display
+from runner.writes.pipeline import WriteRules, admit_writes, compile_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.app.build.types import BuildRequest
+    from runner.app.inspect.test_frameworks import TestFramework
+    from runner.app.observer import Observer
+    from runner.gates.junit import TestResult
+    from runner.held_out.store import HeldOutStore
+    from runner.journal.state import RunState
+    from runner.model import Change, Task
+    from runner.project import Project, Reading
+    from runner.run.assignment import WorkerContext
+    from runner.run.review import Asker
+
+REPAIRS = 2
+"""How often an author's work goes back to it."""
+_PROMPT = Path(__file__).parents[2] / "run" / "prompts" / "write_tests.md"
+_NAMED = re.compile(r"'([A-Za-z_][\w.]*)'|\"([^\"\s]+)\"|`([^`\s]+)`")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SHOWN = 20_000
+"""Characters of the signatures that an author is shown."""
+
+
+class Authored(NamedTuple):
+    """What an author wrote, checked."""
+
+    files: dict[str, bytes]
+    items: dict[str, tuple[str, ...]]
+    held_before: tuple[str, ...]
+    """Ids of tests that pass on the base already."""
+    command: str
+
+
+@cache
+def load_prompt() -> str:
+    """Return the author's prompt, a file of the product with a version."""
+    return _PROMPT.read_text(encoding="utf-8")
+
+
+def find_due(
+    project: Project, reading: Reading, request: BuildRequest, tried: frozenset[str]
+) -> frozenset[str]:
+    """Return the chosen tasks whose author can start and was not tried: all they need is DONE."""
+    state = project.state()
+    chosen = select_ids(request.chosen, reading.graph, reading.graph.ids) - tried
+    return frozenset(
+        task.id
+        for task in reading.plan.tasks
+        if task.id in chosen and needs_author(task) and _is_due(task, reading, state)
+    )
+
+
+def _is_due(task: Task, reading: Reading, state: RunState) -> bool:
+    known = state.task(task.id)
+    waits = known.status is Status.BLOCKED and known.reason is Reason.TEST_AUTHOR
+    needed = reading.graph.dependencies(task.id)
+    done = all(state.task(one).status is Status.DONE for one in needed)
+    return done and (waits or known.status in (Status.PENDING, Status.STALE))
+
+
+def write_missing_tests(
+    project: Project,
+    reading: Reading,
+    request: BuildRequest,
+    due: frozenset[str],
+    observer: Observer,
+    asker: Asker | None,
+) -> None:
+    """Have the tests of these tasks written, in a session of its own; the plan gets their lines."""
+    again = request.trust_command
+    require_trust(project, reading.plan, trusted=request.trusted, asker=asker, again=again)
+    tasks = [task for task in reading.plan.tasks if task.id in due]
+    with Session(project, reading.plan.tasks, (observer.hear,)) as session:
+        for task in tasks:
+            observer.say(f"{task.id}: {task.test_author} writes its tests")
+            if why := _Author(session, task, observer, asker).work():
+                event = TaskBlocked(reason=Reason.TEST_AUTHOR, note=why)
+                session.ledger.note(event, task=task.id, durable=True)
+                observer.say(f"{task.id} waits: {why}")
+
+
+class WaitsError(Exception):
+    """Why a task has to wait for its tests; a value."""
+
+
+@dataclass
+class _Author:
+    """One task's author, from the first question to the plan's new lines."""
+
+    session: Session
+    task: Task
+    observer: Observer
+    asker: Asker | None
+
+    def work(self) -> str:
+        """Return why the task waits; empty where its tests are in the store and in the plan."""
+        try:
+            drafter, left = self._choose()
+            with self._open_slot() as site:
+                self._author(site, drafter, left)
+        except WaitsError as waits:
+            return str(waits)
+        except RunnerError as error:
+            return error.message
+        except KeyboardInterrupt:
+            raise RunnerError(
+                f"the tests of {self.task.id} were not written: the run was stopped",
+                hint="run the same command again",
+                code=ExitCode.INTERRUPTED,
+            ) from None
+        return ""
+
+    # --- before it starts -------------------------------------------------------------
+
+    def _choose(self) -> tuple[Drafter, RunBudget]:
+        """Return the author's implementer; raise WaitsError where it cannot start."""
+        project, task = self.session.project, self.task
+        if not items_of(task):
+            raise WaitsError("Test author needs Acceptance items with ids, such as `A1: …`")
+        chosen = choose(replace(task, implementer=task.test_author, model=""), project.settings)
+        if isinstance(chosen, Finding):
+            raise WaitsError(chosen.message)
+        if not chosen.is_agent or not isinstance(chosen, Drafter):
+            raise WaitsError(f"{chosen.name} writes no tests; name an agent or a model")
+        if isinstance(chosen, AgentProgram):
+            lacks = chosen.lacks_program(project.environ, project.root)
+            if lacks is not None:
+                raise WaitsError(lacks.message)
+        if self._is_shown_first and self.asker is None:
+            raise WaitsError("you review its tests first: run `runner` on a terminal")
+        budget = RunBudget.at(
+            self.session.ledger, project.settings, {task.id: task}, self.observer.say
+        )
+        if used := budget.find_exhausted(task, self.session.ledger.state.task(task.id)):
+            raise WaitsError(f"used {used}")
+        return chosen, budget
+
+    @property
+    def _is_shown_first(self) -> bool:
+        mode = self.session.project.settings.review_of(self.task.review, ReviewMode.OFF)
+        return mode is ReviewMode.PROMPT
+
+    @contextmanager
+    def _open_slot(self) -> Iterator[WorkerContext]:
+        """Yield a scratch repository in a folder that no implementer uses and that goes at once."""
+        project = self.session.project
+        folder = project.cache / "authors" / effects.new_id()
+        effects.make_folder(folder, mode=0o700)
+        setup = WorkerSetup(
+            root=project.root,
+            repository=self.session.repository,
+            cache=folder,
+            settings=project.settings,
+            sandbox=sandbox_of(project.settings, project.environ),
+            environ=project.environ,
+            say=self.observer.progress,
+        )
+        crew = WorkerPool(1, setup.site, inline=True)
+        try:
+            site = setup.site(0, crew)
+            try:
+                yield site
+            finally:
+                site.close()
+        finally:
+            crew.close()
+            effects.remove_tree(folder)
+
+    # --- its work ---------------------------------------------------------------------
+
+    def _author(self, site: WorkerContext, drafter: Drafter, budget: RunBudget) -> None:
+        """Ask, check, ask again with what is wrong, then keep what passes."""
+        ledger, usage = self.session.ledger, Usage()
+        base = self.session.head().commit or ""
+        framework = self._find_framework(base)
+        store = self._open_store()
+        question, wrong = self._compose(base, framework), ""
+        for number in range(REPAIRS + 1):
+            site.reset(base)
+            left = budget.allowance(self.task, ledger.state.task(self.task.id))
+            log = store.results_of(self.task.id)
+            bench = ImplementerContext(
+                place=site.place,
+                sandbox=site.sandbox,
+                limits=command_limits(self.task, site.settings),
+                environment=site.base_environment,
+                tell=lambda line: self.observer.progress(self.task.id, line),
+                cancelled=site.cancelled,
+                log=log / f"author-{number + 1}.log" if log else None,
+                network=site.settings.network_for(self.task.network),
+                left=left,
+                mode=Mode.AUTHOR,
+            )
+            text = question + (_REPAIR.format(wrong=wrong) if wrong else "")
+            brief = Brief(self.task, number + 1, (), (), "", redact(text))
+            answer = drafter.answer(brief, bench)
+            usage += answer.said.usage
+            if answer.said.findings:
+                self._note(drafter, Usage() + usage, None, number)
+                raise WaitsError(answer.said.findings[0].message)
+            found = self._check(site, base, framework, answer.text)
+            if isinstance(found, Authored):
+                self._note(drafter, usage, found, number)
+                self._show_first(found)
+                self._keep(store, found)
+                return
+            wrong = "\n".join(f"- {one}" for one in found)
+        self._note(drafter, usage, None, REPAIRS)
+        raise WaitsError(f"its tests are still wrong after {REPAIRS} repairs: {found[0]}")
+
+    def _find_framework(self, base: str) -> TestFramework:
+        """Return what runs the project's tests; raise WaitsError where that is not known."""
+        project = self.session.project
+        tree = Tree.of(self.session.repository, base, project.settings)
+        found = find_framework(tree, project.root)
+        if found is None:
+            raise WaitsError("no test command of the project is known that runs single files")
+        return found
+
+    def _compose(self, base: str, framework: TestFramework) -> str:
+        """Return all that an author sees: the task, its items, and signatures it builds on."""
+        project, task = self.session.project, self.task
+        around = surroundings_at(project.root, base, task, project.settings)
+        listed = "\n".join(around.index)[:_SHOWN]
+        items = "\n".join(f"- {id_}: {display(text)}" for id_, text in items_of(task).items())
+        parts = (
+            load_prompt(),
+            f"# {display(task.id)}: {display(task.title)}\n\n{display(task.prose, lines=True)}",
+            f"# Acceptance items\n\n{items}",
+            "# Files that the implementer will write\n\n"
+            + "\n".join(f"- `{display(one)}`" for one in task.outputs),
+            f"# What runs the tests\n\n`{framework.command}` with the paths of your files",
+            f"# Names that are there (path | names | lines)\n\n{fence(listed)}" if listed else "",
+        )
+        return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+    # --- the check --------------------------------------------------------------------
+
+    def _check(
+        self, site: WorkerContext, base: str, framework: TestFramework, text: str
+    ) -> Authored | list[str]:
+        """Return the tests, or what is wrong with them, a line each."""
+        try:
+            changes = site.scratch.snapshot().changes
+        except ProposalError as error:
+            return [error.message]
+        told, wrong = _parse_answer(text, items_of(self.task))
+        wrong += _find_misplaced(changes)
+        files = {one.path: one.content or b"" for one in changes}
+        if not wrong and set(told.files) != files.keys():
+            wrong.append(f"`files` must list exactly what you created: {', '.join(sorted(files))}")
+        if wrong:
+            return wrong
+        tests = [path for path in files if holds_tests(path)]
+        command = join_command(framework, tuple(sorted(tests)))
+        assignment = self._assignment(base, tuple(files), command)
+        outcome = Outcome(self.task.id, 0, Ending.FAILED, base, tree="", changes=changes)
+        bench = write_bench(assignment, site, outcome)
+        admitted = admit_writes(changes, assignment.rules, bench)
+        compiled = compile_writes(admitted, assignment.rules, bench) if admitted.clean else admitted
+        refused = [one for one in compiled.findings if one.refuses]
+        if refused:
+            return [f"{one.path}: {one.message}" for one in refused]
+        return self._run_on_base(site, assignment, outcome, told, command)
+
+    def _run_on_base(
+        self,
+        site: WorkerContext,
+        assignment: Assignment,
+        outcome: Outcome,
+        told: _Told,
+        command: str,
+    ) -> Authored | list[str]:
+        """Run the tests where nothing is implemented: of each file one must fail."""
+        check = Check("TC-author", "test", command, command_limits(self.task, site.settings))
+        bench = replace(bench_of(assignment, site, outcome), on_base=None)
+        store = self._open_store()
+        if (folder := store.results_of(self.task.id)) is not None:
+            bench = replace(bench, logs=folder)
+        ran = try_check(replace(check, named=True), bench)
+        tests = ran.results.tests if ran.results else ()
+        files = {one.path: one.content or b"" for one in outcome.changes}
+        wrong = [
+            f"{path}: no test of it fails now, and none of its imports is missing"
+            for path in files
+            if holds_tests(path) and not _is_red(path, tests, ran.ran.tail, self.task)
+        ]
+        named = {test.id.partition("[")[0] for test in tests if not test.unloaded}
+        loaded = {test.id.partition("::")[0] for test in tests if not test.unloaded}
+        wrong += [
+            f"{item}: there is no test {one}"
+            for item, ids in told.items.items()
+            for one in ids
+            if one.partition("::")[0] in loaded and one.partition("[")[0] not in named
+        ]
+        if wrong:
+            return wrong
+        before = tuple(test.id for test in tests if test.outcome == "passed")
+        return Authored(files, told.items, before, command)
+
+    def _assignment(self, base: str, outputs: tuple[str, ...], command: str) -> Assignment:
+        """Return what write pipeline and gates need to know of the author's files."""
+        contract = TestContract("TC-author", Level.UNIT, command)
+        task = replace(self.task, outputs=outputs, test_contracts=(contract,), gates=())
+        run = self.session.ledger.run
+        return Assignment(
+            task=task,
+            attempt=0,
+            base=base,
+            brief=Brief(task, 0, (), (), "", ""),
+            rules=WriteRules(run=run, task=task.id, attempt=0, outputs=outputs),
+            implementer=None,
+            review=ReviewMode.OFF,
+        )
+
+    # --- what is kept -----------------------------------------------------------------
+
+    def _show_first(self, found: Authored) -> None:
+        """Show a person the tests, where they review the task's writes; raise WaitsError."""
+        if not self._is_shown_first or self.asker is None:
+            return
+        shown = [
+            f"{path}\n{display(content.decode('utf-8', 'replace'), lines=True)}"
+            for path, content in found.files.items()
+        ]
+        text = "\n".join([f"{self.task.id}: tests by {self.task.test_author}", *shown])
+        if self.asker.choose(text, "hold out these tests? [y]es, or [n]o ")[:1] != "y":
+            raise WaitsError("you did not accept its tests; run `runner` for new ones")
+
+    def _open_store(self) -> HeldOutStore:
+        project = self.session.project
+        if not project.settings.held_out_dir:
+            make_store_id(self.session.repository.folders.common)
+        return project.held_out.store
+
+    def _keep(self, store: HeldOutStore, found: Authored) -> None:
+        """Put the files into the store, then the lines into the plan: in this order."""
+        project, task = self.session.project, self.task
+        for path, content in found.files.items():
+            held = tuple(one for one in found.held_before if one.startswith(path))
+            items = tuple(
+                (item, mine)
+                for item, ids in found.items.items()
+                if (mine := tuple(one for one in ids if one.startswith(path)))
+            )
+            store.put(task.id, path, content, FileRecord(held_before=held, items=items))
+        files = tuple(
+            HeldOutFile(path, digest_of(content)) for path, content in sorted(found.files.items())
+        )
+        reading = project.check()
+        now = next((one for one in reading.plan.tasks if one.id == task.id), None)
+        if now is None or now.spec.what != task.spec.what:
+            raise WaitsError("the plan changed while its tests were written; run `runner` again")
+        numbers = [
+            int(match[1])
+            for one in reading.plan.tasks
+            for contract in one.test_contracts
+            if (match := re.fullmatch(r"TC-(\d{1,6})", contract.id))
+        ]
+        contract = f"TC-{max(numbers, default=0) + 1:03d}"
+        lines = HeldOutLines(files, add=((contract, found.command),))
+        prefixes = project.settings.id_prefixes
+        data = write_held_out(reading.data, task.id, lines, prefixes)
+        file = project.root / project.plan_path
+        if not effects.write_file(file, data, expected=reading.data):
+            raise WaitsError("the plan changed while its tests were written; run `runner` again")
+
+    def _note(self, drafter: Drafter, usage: Usage, found: Authored | None, repairs: int) -> None:
+        """Tell the journal counts alone: names and bytes stay in the store."""
+        tests = len({one for ids in found.items.values() for one in ids}) if found else 0
+        event = AuthorFinished(
+            by=drafter.name,
+            files=len(found.files) if found else 0,
+            tests=tests,
+            held_before=len(found.held_before) if found else 0,
+            repairs=repairs,
+            prompt=digest_of(_PROMPT.read_bytes()),
+            usage=usage if usage != Usage() else None,
+        )
+        self.session.ledger.note(event, task=self.task.id, durable=True)
+
+
+_REPAIR = """
+# What is wrong with your last answer
+
+{wrong}
+
+Your files are gone. Write all of them again, and answer again.
+"""
+
+
+class _Told(NamedTuple):
+    """An author's answer."""
+
+    files: tuple[str, ...] = ()
+    items: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  never changed: a named tuple's default
+
+
+def _parse_answer(text: str, items: Mapping[str, str]) -> tuple[_Told, list[str]]:
+    """Return an author's JSON, and what is wrong with it."""
+    found = find_object(text)
+    read = json.loads(found) if found else None
+    match read:
+        case {"files": list(files), "items": dict(by_item), **more} if not more:
+            pass
+        case _:
+            return _Told(), ['end with the JSON object {"files": […], "items": {…}}']
+    good = all(
+        isinstance(ids, list) and ids and all(isinstance(one, str) for one in ids)
+        for ids in by_item.values()
+    )
+    if not good or not all(isinstance(one, str) for one in files):
+        return _Told(), ["`files` and each entry of `items` must be a list of texts"]
+    wrong = [f"{one}: name a test for it" for one in items if one not in by_item]
+    wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
+    told = {item: tuple(ids) for item, ids in by_item.items()}
+    wrong += [
+        f"{item}: {display(one)} is in none of your files"
+        for item, ids in told.items()
+        for one in ids
+        if not one.startswith(tuple(files))
+    ]
+    return _Told(tuple(files), told), wrong
+
+
+def _find_misplaced(changes: tuple[Change, ...]) -> list[str]:
+    """Return what an author may not do: it creates files of tests, and nothing else."""
+    wrong = [
+        f"{one.path} is there already: create new files"
+        for one in changes
+        if one.action is not Action.CREATE
+    ]
+    wrong += [
+        f"{one.path} is no test file by the project's names"
+        for one in changes
+        if not is_test_path(one.path)
+    ]
+    if not any(holds_tests(one.path) for one in changes):
+        wrong.append("you wrote no test file")
+    return wrong
+
+
+def _is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> bool:
+    """Whether a file has a test that fails now, or misses a name that the task announces."""
+    mine = [test for test in tests if test.id.startswith(path) or test.file == path]
+    if any(test.bad and not test.unloaded for test in mine):
+        return True
+    loaded = any(not test.unloaded for test in mine)
+    said = " ".join(test.message for test in mine if test.unloaded) or tail
+    return not loaded and _is_announced(said, task)
+
+
+def _is_announced(message: str, task: Task) -> bool:
+    """Whether an error names something that Output files or the task's text announces."""
+    known = set(_WORD.findall(" ".join((task.title, task.prose, *task.outputs, *task.acceptance))))
+    quoted = (part for found in _NAMED.findall(message) for part in found if part)
+    return any(known & set(_WORD.findall(one)) for one in quoted)
+
+
+def find_framework(tree: Tree, root: Path) -> TestFramework | None:
+    """Return what runs single files of the project's tests; None where nothing is known to."""
+    found = find_test_frameworks(tree, detect_stack(root))
+    return next((one for one in found if one.name in _BY_FILE), None)
+
+
+_BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
+"""Frameworks whose command takes the paths of files."""
