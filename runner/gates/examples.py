@@ -6,7 +6,6 @@ An example that gives another answer refuses; one that states no answer is not c
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits, proof_of
 from runner.gates.contract_checks import make_context
-from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
+from runner.plan.examples import find_examples
 from runner.process.tools import find_project_python
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 CHECK = "examples"
-_BLOCK = regex(
-    r"^(?P<mark> {0,3}(?P<fence>`{3,}|~{3,}))[ \t]*python[ \t]+examples[ \t]*\n(?P<text>.*?)"
-    r"^ {0,3}(?P=fence)",
-    re.DOTALL | re.MULTILINE,
-)
 _MOST = 8
 _SHOWN = 120
 
@@ -45,11 +39,6 @@ class _Row(NamedTuple):
     word: str
     source: str
     got: str
-
-
-def find_examples(task: Task) -> str:
-    """Return the text of a task's blocks of examples, one after the other; empty without one."""
-    return "\n".join(found["text"] for found in _BLOCK.finditer(task.prose))
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:

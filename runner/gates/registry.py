@@ -12,6 +12,7 @@ from runner.languages.registry import language_of
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
+from runner.plan.examples import find_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +76,7 @@ def _has_contracts(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - on
 
 
 def _has_examples(task: Task, settings: Settings) -> bool:  # noqa: ARG001 - one shape for all
-    return "python examples" in task.prose
+    return bool(find_examples(task))
 
 
 def _has_gates(task: Task, settings: Settings) -> bool:

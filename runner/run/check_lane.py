@@ -27,6 +27,7 @@ from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Network, Outcome
+from runner.plan.examples import find_examples
 from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.process.base import Ran
@@ -288,7 +289,7 @@ def is_plain(assignment: Assignment, site: WorkerContext) -> bool:
         return False
     if assignment.held_out or assignment.is_partial or assignment.red_first or assignment.stands:
         return False
-    if task.contracts or task.writes_anything or not task.test_contracts:
+    if task.contracts or task.writes_anything or not task.test_contracts or find_examples(task):
         return False
     if settings.network_for(task.network) is Network.REGISTRIES or commands.checks(task, settings):
         return False

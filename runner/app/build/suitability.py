@@ -22,6 +22,7 @@ from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Network
+from runner.plan.examples import find_examples
 from runner.process.sandbox import explain_opening, landlock_gaps, sandbox_of
 from runner.repo.git import text
 from runner.repo.head import PLANS
@@ -419,6 +420,8 @@ def list_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
         yield from ((task.id, contract.command) for contract in task.test_contracts)
         yield from ((task.id, c.value) for c in task.contracts if c.kind == "command")
         yield from ((task.id, gate.command) for gate in task.gates)
+        if code := find_examples(task):
+            yield task.id, code
 
 
 def _worker(task: Task, settings: Settings) -> Iterator[str]:

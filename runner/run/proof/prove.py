@@ -16,6 +16,7 @@ from runner.gates.registry import checks_of, prove_all
 from runner.gates.regression import Helper, prove_others
 from runner.gates.script_targets import name_script
 from runner.journal.events import GateCompleted, GateStarted
+from runner.plan.examples import find_examples
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.run.proof.stages import count_named, tell_stage
 from runner.run.secret_leases import lend_to_traced
@@ -114,7 +115,7 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
 def prove_standing(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Proven | None:
     """The proof of a check of which every command passed on this tree; None where one must run."""
     task, memory = assignment.task, site.memory
-    if memory is None or task.contracts or not task.test_contracts:
+    if memory is None or task.contracts or find_examples(task) or not task.test_contracts:
         return None
     lines = (name_script(as_command(one.command)) for one in task.test_contracts)
     if not all(memory.has_passed(outcome.tree, line) for line in lines):
