@@ -18,8 +18,8 @@ def needed(folder, path):
     return [one.name for one in FAMILIES if one.applies(TASK, Settings()) and one.reads(context)]
 
 
-def test_a_task_that_a_copy_makes_and_a_search_proves_needs_four_families(tmp_path):
-    plain = ["contract_tests", "coverage_gate", "what_changed", "mutation"]
+def test_a_task_that_a_copy_makes_and_a_search_proves_needs_three_families(tmp_path):
+    plain = ["contract_tests", "coverage_gate", "mutation"]
     assert needed(tmp_path, "copy.txt") == plain
 
 
