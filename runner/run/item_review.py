@@ -17,6 +17,7 @@ from runner.context.tree import fence
 from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity, Usage, digest_of
 from runner.model.grades import is_document
+from runner.model.words import ITEM_REVIEW
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -253,7 +254,7 @@ _REPAIR = """
 
 def _does_not_fit(reader: Reader, error: AnswerError) -> Finding:
     return Finding(
-        CHECK,
+        ITEM_REVIEW,
         f"{reader.name} gave no answer that fits the acceptance items",
         severity=Severity.QUESTION,
         hint="review the change yourself, or change what reviews",
@@ -289,11 +290,11 @@ def _judge(
     # The message of a question is the same for the same bytes: a person answers it once.
     if answer.verdict is ItemVerdict.CANNOT_TELL:
         asked = f"{item}: the reviewer cannot tell whether it is met"
-        return row, Finding(CHECK, asked, severity=Severity.QUESTION, detail=answer.sentence)
+        return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=answer.sentence)
     if wrong:
         asked = f"{item}: the reviewer's evidence does not hold"
         detail = f"{answer.verdict}: {answer.sentence}\n{wrong}"
-        return row, Finding(CHECK, asked, severity=Severity.QUESTION, detail=detail)
+        return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=detail)
     if answer.verdict is ItemVerdict.NOT_MET:
         said = f"{item} is not met: {answer.sentence}"
         return row, Finding(CHECK, said, path=path, line=int(line))

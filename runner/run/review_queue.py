@@ -16,7 +16,7 @@ from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
 from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
-from runner.model.words import HELD_OUT, HELD_OUT_FAILED, UNRUN
+from runner.model.words import HELD_OUT, HELD_OUT_FAILED, ITEM_REVIEW, UNRUN
 from runner.run import permission_prompts
 from runner.run.limits import held_out_rounds
 from runner.run.review import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.run.workers import Message
 
 
-_OF_A_PERSON = frozenset({UNRUN, HELD_OUT, HELD_OUT_FAILED})
+_OF_A_PERSON = frozenset({ITEM_REVIEW, UNRUN, HELD_OUT, HELD_OUT_FAILED})
 """Checks of questions that are no use to an implementer."""
 
 

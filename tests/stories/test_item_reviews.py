@@ -60,7 +60,7 @@ def shop(workplace, alone, tmp_path, monkeypatch):
             "review": "auto",
             "plan_first": False,
             "mutation": "off",
-            "attempts": 1,
+            "attempts": 2,
             **settings,
         }
         if line := told.get("review_command"):
