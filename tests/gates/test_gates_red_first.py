@@ -87,6 +87,7 @@ def test_nothing_runs_where_it_is_not_asked(tmp_path):
         (None, "auto", "claude", True, "refactor", False),
         (None, "auto", "blocks", True, "api", False),
         (None, "auto", "blocks", True, "bugfix", True),
+        (None, "auto", "blocks", True, "fix", True),
         (None, "always", "blocks", False, "", True),
         (None, "never", "claude", True, "api", False),
         (True, "never", "blocks", False, "", True),

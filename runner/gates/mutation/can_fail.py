@@ -15,9 +15,9 @@ from runner import effects
 from runner.gates import commands, contract_tests
 from runner.gates.base import Check, Proved
 from runner.gates.base_result import BaseResult, earlier
+from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions
-from runner.gates.mutation.left_out import is_left_out
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
 from runner.gates.mutation.stubs import stub_changes

@@ -8,6 +8,7 @@ from runner.gates.base_result import earlier
 from runner.gates.mutation.function_bodies import code_of, functions_in
 from runner.model import Finding, Severity
 from runner.model.grades import is_code
+from runner.plan.task_types import classify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 CHECK = "red-first"
 _WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "check"})
-_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor", "test", "docs"})
+_NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor"})
 """Written types of tasks that add no behaviour which a test could lack before."""
 
 
@@ -33,8 +34,10 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
         return task.red_first
     if settings.red_first != "auto":
         return settings.red_first == "always"
-    by_a_machine = implementer not in _WRITTEN_BY_PEOPLE and task.type not in _NOTHING_NEW
-    return is_new_work and (by_a_machine or task.type == "bugfix")
+    kind = classify(task).kind
+    written = kind.type.name if kind.type and kind.by == "Type" else ""
+    by_a_machine = implementer not in _WRITTEN_BY_PEOPLE and written not in _NOTHING_NEW
+    return is_new_work and (by_a_machine or written == "bugfix")
 
 
 def run_before(check: Check, bench: GateContext) -> BaseResult | None:

@@ -7,8 +7,8 @@ import re
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from runner.gates.left_out import only_tells
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
-from runner.gates.mutation.left_out import only_tells
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from runner.gates.left_out import is_left_out
 from runner.gates.mutation.function_bodies import find_changed_functions, insert
-from runner.gates.mutation.left_out import is_left_out
 from runner.gates.test_paths import is_test_path
 from runner.model import Change, digest_of
 
