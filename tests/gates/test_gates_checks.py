@@ -30,6 +30,7 @@ def settings(*gates, by_type=()):
 
 def test_contracts_come_first_and_a_tasks_own_gate_replaces_the_projects_of_that_name():
     task = a_task(
+        outputs=("a.py",),
         test_contracts=(TestContract("TC-001", Level.UNIT, "true"),),
         contracts=(Contract("command", "make schema"), Contract("openapi", "api.yaml")),
         gates=(GateSpec("lint", "ruff check src"), GateSpec("own", "sh: true")),
