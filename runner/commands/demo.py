@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.build import new_project
+    from runner.app.build import demo, new_project
 else:
+    demo = lazy_module("runner.app.build.demo")
     new_project = lazy_module("runner.app.build.new_project")
 
 _DEMO = """\
@@ -27,20 +28,25 @@ examples:
   runner demo try-it        in this one, which must not be there yet
 """
 _BEFORE = """\
-A plan of three tasks: a cart that adds up prices in euros; shipping that is free from 100 euros
-on; and, asked for on the same day, prices in cents. The second and the third each pass their own
-tests. Together they would charge nobody for shipping.
+A plan of four tasks. TASK-001 is a cart that adds up prices in euros. TASK-002 makes shipping free
+from 100 euros on. TASK-003 counts parcels: its implementer sees one test, and two more are held
+out, where it cannot read them. TASK-004 changes the prices to cents. TASK-002 and TASK-004 each
+pass their own tests. Together they would charge nobody for shipping.
 
 """
 _AFTER = """
-What happened: TASK-003 passed its own tests. They are not asked alone: the runner had seen that
-the tests of TASK-002 run the line it changes, ran them too, and let nothing of it land. The branch
-is as green as before, the work is kept on a branch of its own, and you say which one is right:
+What happened: the first attempt of TASK-003 passed the test that it saw, and failed a held-out one.
+The second attempt got two counts and the id of the acceptance item, no test, and solved the task.
+
+TASK-004 passed its own tests. The runner knew that the tests of TASK-002 run the line it changes,
+ran them too, and let nothing of it land. The branch is as green as before, the work is kept on a
+branch of its own, and you decide which one is right:
 
   cd {folder}
+  runner evidence TASK-003  what proved the parcels
   runner review             what waits for you
-  runner approve TASK-002   cents are right: shipping is built anew on them
-  runner reject TASK-003 --reason "we count in euros"
+  runner approve TASK-002   cents are right: shipping is built again on them
+  runner reject TASK-004 --reason "we count in euros"
 
 Your own project: runner init, in a git repository.
 """
@@ -54,7 +60,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
 def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Build it and tell it. Raises RunnerError for a folder that is there already."""
     folder = _find_folder(given.folder)
-    new_project.begin_demo(folder, environ)
+    demo.begin_demo(folder, environ)
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
     alone = {**environ, "RUNNER_PUBLISH": "none"}  # it has no remote, whatever your own projects do

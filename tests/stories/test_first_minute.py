@@ -26,12 +26,15 @@ def test_the_demo_tells_as_it_happens_how_two_green_tasks_are_red_together(tmp_p
         said = terminal.said
     assert time.monotonic() - began < 60, "twenty seconds and the load of others"
     assert "TASK-002 DONE as" in said
+    assert "TC-005: 1 of 2 held-out tests fails: A1" in said
+    assert "TASK-003 DONE as" in said
     assert "test_shipping.py:13: AssertionError: 0 != 5" in said
     assert "let nothing of it land" in said
     folder = tmp_path / "try-it"
     assert "euros" in (folder / "cart.py").read_text()
+    assert (folder / "test_acceptance.py").exists()
     assert git(folder, "status", "--porcelain") == []
-    assert any("draft/TASK-003" in branch for branch in git(folder, "branch"))
+    assert any("draft/TASK-004" in branch for branch in git(folder, "branch"))
     words = [*RUNNER, "demo", "try-it"]
     again = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (again.returncode, "this is there already" in again.stderr) == (2, True)

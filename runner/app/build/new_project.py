@@ -12,7 +12,6 @@ from runner.config.trust import Trust
 from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.project import Project
-from runner.repo.git import Git
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git
 
 if TYPE_CHECKING:
@@ -49,22 +48,6 @@ def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
     return NewProject(written)
 
 
-def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
-    """Make `folder` a repository of its own with the demo's plan; its commands are trusted."""
-    effects.make_folder(folder)
-    template = Path(starter.__file__).parent / "DEMO.md"
-    effects.write_file(folder / PLANS[0], template.read_bytes())
-    git = Git(folder, alone=True)
-    git.run("init", "--quiet", "--initial-branch=main")
-    for name, value in (("name", "Demo"), ("email", "demo@example.invalid")):
-        git.run("config", f"user.{name}", value)
-    git.run("config", "commit.gpgsign", "false")
-    git.run("add", "--", PLANS[0])
-    git.run("commit", "--quiet", "--no-verify", "-m", "docs: the plan")
-    project = Project.open(folder, environ)
-    _trust_plan(project, "demo")
-
-
 def _is_taken(path: Path) -> bool:
     """Whether the name is taken, be it by a link that leads nowhere."""
     return path.exists() or path.is_symlink()
@@ -76,10 +59,10 @@ def _trust(folder: Path, environ: Mapping[str, str]) -> None:
     take_up_default_gates(project)
     settings = project.settings
     if not (settings.gates or settings.gates_by_type or settings.command):
-        _trust_plan(project, "init")
+        trust_plan(project, "init")
 
 
-def _trust_plan(project: Project, how: str) -> None:
+def trust_plan(project: Project, how: str) -> None:
     """Let the commands of the plan as it is now run without a question."""
     commands = suitability.list_commands(project, project.check().plan)
     Trust(project.places.state).give(project.root, how, (line for _, line in commands))
