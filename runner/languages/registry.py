@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    import re
-
     from runner.languages.base import Language
 
 
@@ -86,20 +84,6 @@ def code_language(path: str) -> Language | None:
     """How a file's code is read; None for data, stubs, and languages not known here."""
     row = code_row(path)
     return row.language if row else None
-
-
-def read_code(path: str, content: bytes) -> tuple[str, re.Pattern[str] | None] | None:
-    """A file's text, and what its literals look like; of Python, which has a tree, none.
-
-    None for what is no text, and for what is not code that is read here.
-    """
-    language = code_language(path)
-    if language is None:
-        return None
-    try:
-        return content.decode(), language.literals
-    except UnicodeDecodeError:
-        return None
 
 
 def is_written_in(path: str, name: str) -> bool:
