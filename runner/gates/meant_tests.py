@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from runner.gates.test_bodies import is_read, read_tests
+from runner.gates.test_bodies import find_tests
 from runner.gates.test_paths import is_test_path
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.gates.base import GateContext
-    from runner.languages.base import TestBody
+    from runner.languages.base import NamedTest
     from runner.model import Task
 
 _LAST = regex(r"(?:::|\.| > | \u203a |/)")
@@ -59,9 +59,9 @@ class Meaning:
     """Files with tests of the task itself, whose section was changed since they landed."""
     removed: frozenset[str]
     """What product code defined before and does not now, under no other name."""
-    old: Mapping[str, frozenset[TestBody]]
+    old: Mapping[str, frozenset[NamedTest]]
     """Tests before, by their last name."""
-    new: Mapping[str, frozenset[TestBody]]
+    new: Mapping[str, frozenset[NamedTest]]
     places: Mapping[str, frozenset[str]]
     """Files that held a test before, by its last name: many a tool tells none."""
 
@@ -90,13 +90,13 @@ class Meaning:
         name = self._removed_code(test) if unseen else ""
         return REMOVED.format(name=name) if name else ""
 
-    def of_text(self, test: str, file: str, *, gone: bool, task: Task) -> str:
-        """The same of a test that is gone from the text of its file, or says less there.
+    def of_text(self, test: str, file: str, *, task: Task) -> str:
+        """The same of a test that is gone from the text of its file.
 
         That its code went away with it counts only where the plan names that code: else a change
         could take away both what fails and what it failed on.
         """
-        why = self.of_test(test, file, unseen=gone)
+        why = self.of_test(test, file, unseen=True)
         if why in ("", ASKED_FOR):
             return why
         said = "\n".join((task.title, *task.acceptance, task.prose))
@@ -111,7 +111,7 @@ class Meaning:
         return min(words & self.removed, default="")
 
     def find_renamed_tests(self, gone: Iterable[str], fresh: Iterable[str]) -> frozenset[str]:
-        """Tests that are gone by their name, and run with the same body or claims under a new one.
+        """Tests that are gone by their name, and run with the same body under a new one.
 
         Several may have become one with cases.
         """
@@ -123,10 +123,7 @@ class Meaning:
         return frozenset(
             test
             for test in gone
-            if any(
-                body.code in codes or body.is_told_by(now)
-                for body in self.old.get(last_of(test), ())
-            )
+            if any(body.code in codes for body in self.old.get(last_of(test), ()))
         )
 
 
@@ -152,14 +149,11 @@ def _meets(text: str, pattern: str) -> bool:
     return pattern.count("*") <= _MOST_WILDCARDS and fnmatchcase(text, pattern)
 
 
-def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[TestBody]]:
-    found: dict[str, set[TestBody]] = {}
+def _bodies(files: Iterable[tuple[str, bytes | None]]) -> dict[str, frozenset[NamedTest]]:
+    found: dict[str, set[NamedTest]] = {}
     for path, content in files:
-        if content is None or not is_read(path):
-            continue
-        read = read_tests(path, content)
-        for name, body in read.tests.items() if read else ():
-            found.setdefault(last_of(name), set()).add(body)
+        for test in find_tests(path, content) or ():
+            found.setdefault(last_of(test.name), set()).add(test)
     return {name: frozenset(bodies) for name, bodies in found.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.languages.base import TestFile
+from runner.languages.base import NamedTest, TestFile
 from runner.languages.registry import code_language, is_written_in
 
 _LARGEST = 2_000_000
@@ -25,14 +25,19 @@ def read_tests(path: str, content: bytes | None) -> TestFile | None:
     return language.tests_of(content.decode("utf-8", "replace"))
 
 
+def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None:
+    """Return the tests of a file, none for an absent one; None where it cannot be read."""
+    language = code_language(path)
+    if content is None:
+        return ()
+    if language is None or language.find_tests is None or len(content) > _LARGEST:
+        return None
+    return language.find_tests(path, content.decode("utf-8", "replace"))
+
+
 def tests_in(path: str, content: bytes) -> frozenset[str]:
     """The names of the tests in a file; of Python `TestB.test_c`."""
-    found = read_tests(path, content)
-    return (
-        frozenset(name for name, body in found.tests.items() if body.is_test)
-        if found
-        else frozenset()
-    )
+    return frozenset(one.name for one in find_tests(path, content) or ())
 
 
 def is_benchmark(name: str, path: str) -> bool:

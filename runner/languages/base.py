@@ -103,6 +103,17 @@ class TestFile:
     """Of the whole file."""
 
 
+class NamedTest(NamedTuple):
+    """One test."""
+
+    name: str
+    """With its groups: `TestA.test_b` of Python, `sums > adds` of JavaScript."""
+    line: int
+    code: str
+    """Its body without spaces and comments: equal code under another name is the same test."""
+    asserts: bool
+
+
 ELSEWHERE = regex(
     r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
     r"|linux|GOOS|GOARCH|__name__|TYPE_CHECKING|testing\.Short",
@@ -227,6 +238,8 @@ class Language:
     """Paths of tests; None: only what lies in a folder of tests is one."""
     collected: re.Pattern[str] | None = None
     """Paths of files whose tests are found by name; None: all of `test_file`."""
+    find_tests: Callable[[str, str], tuple[NamedTest, ...] | None] | None = None
+    """Path and source to the tests; None: nobody reads them, landed ones still run."""
     tests_of: Callable[[str], TestFile | None] | None = None
     """The tests in a source; None: nobody reads what a changed test says, landed ones still run."""
     inner_tests: InnerTests | None = None

@@ -291,9 +291,9 @@ def test_a_task_whose_section_changed_may_change_what_it_landed(tmp_path):
     assert asked(tmp_path, BASE, bent, revised=True)[0] == [FAILS]
 
 
-def test_a_person_is_only_told(tmp_path):
+def test_a_person_whose_task_lists_no_test_file_is_asked(tmp_path):
     found, _ = asked(tmp_path, BASE, with_test("== 6", "== 8"), by_person=True)
-    assert found == [("warning", FAILS[1])]
+    assert found == [FAILS]
 
 
 # --- unittest, and what a contract runs whatever it is called ----------------------------

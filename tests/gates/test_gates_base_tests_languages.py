@@ -5,8 +5,7 @@ import shutil
 import pytest
 from test_gates_base_tests import asked
 
-from runner.gates.integrity import command_lines
-from runner.gates.integrity.selection import addopts_of, has_selection, with_selection_of
+from runner.gates.integrity.selection import has_selection, with_selection_of
 
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
@@ -402,8 +401,6 @@ def test_settings_that_no_tool_can_read_say_something_else_and_are_left_alone(pa
     good = b"{}" if path.endswith("json") else b"[tool]\n"
     assert has_selection(path, good, text.encode())
     assert with_selection_of(path, good, text.encode()) == text.encode()
-    assert addopts_of(path, text.encode()) == ""
-    assert list(command_lines.weaknesses(path, text, text, bool)) == []
 
 
 # --- tests that went with their code, by names alone -------------------------------------

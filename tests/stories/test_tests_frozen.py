@@ -27,12 +27,8 @@ def test_a_landed_test_is_not_weakened_unseen(workplace):
         )
     )
     ended = workplace.run("-v")
-    assert ended.code == 1, ended.said
-    assert "test_shop.py:5" in ended.said
-    assert (
-        "`assert shop.price() == 3` of test_price became `assert shop.price() is not None`, "
-        "which says less"
-    ) in ended.said
+    assert ended.code == 3, ended.said
+    assert "`test_shop.py::test_price` as it was fails on this code" in ended.said
     assert workplace.read("test_shop.py") == TEST
 
 

@@ -23,7 +23,7 @@ from runner.gates.base_tests.compare import (
 from runner.gates.base_tests.test_support import as_before, loosen, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import integrity_proof
-from runner.gates.integrity.compare_tests import ASKED
+from runner.gates.integrity.compare_tests import ASKED, is_excused
 from runner.gates.meant_tests import Meaning, last_of
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
@@ -277,7 +277,7 @@ class Asking:
             severity, hint = Severity.WARNING, "see what its expectations have become"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
-        elif self.bench.by_person:
+        elif self.bench.by_person and is_excused(one.file, self.bench.task):
             severity, hint = Severity.WARNING, "see that it is meant"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=CHECK, message=message, path=path, severity=severity, hint=hint)

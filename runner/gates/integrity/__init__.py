@@ -1,7 +1,7 @@
-"""Frozen tests: a test that has landed may not be deleted, skipped or weakened unseen.
+"""Frozen tests: a test that has landed may not be deleted, nor hooks change how tests end.
 
-A family of the registry; it runs no command. Within a task, tests that existed at its base are
-frozen. New tests are looked at too: one that can never fail proves nothing.
+A family of the registry; it runs no command. Skipped, deselected and failing tests of the base are
+found by their ids (`base_tests`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates import meant_tests
     from runner.gates.base import GateContext
-    from runner.gates.integrity.weaknesses import Weakness
     from runner.model import Task
 else:
     meant_tests = lazy_module("runner.gates.meant_tests")
@@ -59,7 +58,6 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
             bench.before,
             bench.task,
             reviewed=bench.reviewed,
-            must_assert=bool(bench.task.red_first),
             by_person=bench.by_person,
             is_test=bench.is_test,
             meant=_meaning(bench),
@@ -67,14 +65,11 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
     )
 
 
-def _meaning(bench: GateContext) -> Callable[[str, Weakness], str]:
-    """By what the plan says of a test that it may lose something; read at the first that did."""
+def _meaning(bench: GateContext) -> Callable[[str, str], str]:
+    """What of the plan asks for the deletion of a test; read at the first that is gone."""
 
     @cache
     def known() -> meant_tests.Meaning:
         return meant_tests.Meaning.of(bench)
 
-    def meant(path: str, weak: Weakness) -> str:
-        return known().of_text(weak.test, path, gone=weak.gone, task=bench.task)
-
-    return meant
+    return lambda path, test: known().of_text(test, path, task=bench.task)

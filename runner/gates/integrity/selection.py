@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from runner.languages.c_like_lexer import find_closing, mask_literals
@@ -187,19 +186,6 @@ def _kind(path: str) -> str:
     if _TSCONFIG.fullmatch(name):
         return "tsconfig"
     return "vite.config" if _VITE.fullmatch(name) else name
-
-
-def addopts_of(path: str, content: bytes) -> str:
-    """The options that pytest is always given, by one of its own files; empty for none."""
-    if path.endswith(".toml"):
-        tables = _pyproject(content) or ()
-        said = next((one["addopts"] for one in tables if "addopts" in one), "")
-        if isinstance(said, list):
-            return shlex.join(map(str, said))
-        return said if isinstance(said, str) else ""
-    rows = _ini_keys(content.decode("utf-8", "replace"))
-    lines = next((lines for key, lines in rows if key == "addopts"), "")
-    return " ".join(re.split("[=:]", lines, maxsplit=1)[-1].split())
 
 
 # --- TOML -----------------------------------------------------------------------------

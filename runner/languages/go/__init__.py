@@ -32,6 +32,7 @@ LANGUAGE = Language(
         imports=r"^import\s*(?:\(([^)]*)\)|([^\n]*))",
     ),
     test_file=re.compile(r"(?:\A|/)[^/]*_test\.go\Z"),
+    find_tests=later("runner.languages.test_functions", "find_go_tests"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     loosen_tests=later("runner.languages.go.loose_tests", "loosen_tests"),
     # `TestMain`, and what initialises a package

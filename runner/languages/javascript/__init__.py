@@ -57,6 +57,7 @@ LANGUAGE = Language(
     test_file=regex(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
+    find_tests=later("runner.languages.test_functions", "find_script_tests"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     loosen_tests=later(_ASSERTIONS, "loosen_tests"),
     # what a file sets in another one's objects before the first test: mocha runs all in one process

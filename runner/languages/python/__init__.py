@@ -37,6 +37,7 @@ LANGUAGE = Language(
     ),
     test_file=regex(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
     collected=regex(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
+    find_tests=later("runner.languages.test_functions", "find_python_tests"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     # what a module sets in another one, or patches for good, when it is imported
     loaded_first=regex(

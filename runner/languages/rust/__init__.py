@@ -36,6 +36,7 @@ LANGUAGE = Language(
         imports=r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:use|mod)\s+([^;{]*(?:\{[^;]*)?)",
     ),
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
+    find_tests=later("runner.languages.test_functions", "find_rust_tests"),
     tests_of=later(_ASSERTIONS, "tests_of"),
     inner_tests=InnerTests(b"#[cfg(test)]", later(_ASSERTIONS, "find_inner_tests")),
     loosen_tests=later(_ASSERTIONS, "loosen_tests"),

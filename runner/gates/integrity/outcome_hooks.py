@@ -1,0 +1,161 @@
+"""Hooks, exits and replaced assertions by which a Python test file changes how tests end."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from runner.languages.python.marks import name_of
+from runner.lazy_pattern import regex
+from runner.text.syntax import python_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LARGEST = 2_000_000
+_HOOKS = regex(
+    r"\Apytest_(?:collection_modifyitems|ignore_collect|collect_file|pycollect_makeitem|deselected"
+    r"|runtest_\w+|pyfunc_call|sessionfinish|unconfigure|report_teststatus|itemcollected"
+    r"|cmdline_main|load_initial_conftests|exception_interact)\Z"
+)
+_ASSERTIONS = regex(
+    r"TestCase\.(?:assert\w*|fail\w*|subTest|run)\Z|\Apytest\.(?:raises|fail|approx|warns)\Z"
+)
+_NO_PRODUCTS = sys.stdlib_module_names | {"pytest", "_pytest", "hypothesis", "mock"}
+_TAMPERS = regex(
+    r"\b(?:outcome|exitstatus|deselected|wasxfail|excinfo|force_result|shouldstop)\b|items\s*\[|items\.(?:clear|remove"
+    r"|pop)|\bskip\b|\bxfail\b|_exit\b|\bexit\b|\breturn True\b|\breturn 0\b"
+)
+
+
+class Weakness(NamedTuple):
+    """One way in which a changed test file shows less than before."""
+
+    line: int
+    message: str
+    grave: bool = True
+    """Whether it refuses; else it is a warning."""
+
+
+def find_added_hooks(old: bytes | None, new: bytes) -> Iterator[Weakness]:
+    """Return the hooks, exits and replaced assertions that a Python test file did not have."""
+    if len(new) > _LARGEST:
+        return
+    before, after = (old or b"").decode("utf-8", "replace"), new.decode("utf-8", "replace")
+    known = Counter(code for code, _, _ in _find_tampering(before))
+    for code, line, grave in _find_tampering(after):
+        if known[code]:
+            known[code] -= 1
+        else:
+            first = code.splitlines()[0]
+            what = "can change how tests end" if grave else "is called on how tests end"
+            yield Weakness(line, f"`{first[:80]}` {what}", grave)
+
+
+def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
+    """Hooks of pytest and exits: their code, line, and whether they touch what counts."""
+    tree = python_tree(source)
+    if tree is None:
+        return []
+    found = [(ast.unparse(node), node.lineno, True) for node in _replaced_products(tree)]
+    calls = (name_of(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    forks = any(name.endswith(("fork", "forkpty")) for name in calls)  # then a child may end so
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _HOOKS.search(node.name):
+            code = ast.unparse(ast.Module(node.body, []))
+            named = f"def {node.name}(...)\n{code}"
+            found.append((named, node.lineno, bool(_TAMPERS.search(code))))
+        elif isinstance(node, ast.Call) and _ends(node):
+            found.append((ast.unparse(node), node.lineno, not forks))
+        elif isinstance(node, ast.Call | ast.Assign) and _breaks(node):
+            found.append((ast.unparse(node), node.lineno, True))
+    return found
+
+
+def _replaced_products(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Functions of an imported module that are replaced as the file is imported."""
+    imported = {
+        one.asname or one.name.partition(".")[0]
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for one in node.names
+        if _is_product(node, one.name)
+    }
+    own = {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        if _changes_private(node, imported):
+            yield node
+            continue
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                pass
+            case ast.Expr(ast.Call(func=ast.Name("setattr"), args=[target, _, value])):
+                pass
+            case _:
+                continue
+        replaces = isinstance(value, ast.Lambda) or (
+            isinstance(value, ast.Name | ast.Call) and name_of(value).partition(".")[0] in own
+        )
+        if replaces and name_of(target).partition(".")[0] in imported:
+            yield node
+
+
+_CHANGING = frozenset({"append", "clear", "extend", "insert", "pop", "remove", "update"})
+
+
+def _changes_private(node: ast.stmt, imported: set[str]) -> bool:
+    """Whether data that a module keeps to itself is set or changed from outside."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=target)]):
+            pass
+        case ast.Assign(targets=[ast.Attribute() as target]):
+            pass
+        case ast.Expr(ast.Call(func=ast.Attribute(value=target, attr=name))) if name in _CHANGING:
+            pass
+        case _:
+            return False
+    first, _, rest = name_of(target).partition(".")
+    return first in imported and re.match(r"(?:\w+\.)*_[A-Za-z]\w*\Z", rest) is not None
+
+
+def _is_product(node: ast.Import | ast.ImportFrom, name: str) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        name = "" if node.level else node.module or ""
+    return name.partition(".")[0] not in _NO_PRODUCTS
+
+
+def _breaks(node: ast.Call | ast.Assign) -> bool:
+    """Whether tests are left out or assertions made silent by a call or an assignment."""
+    if isinstance(node, ast.Call):
+        return _resets(node)
+    return _ignores(node) or _replaces_assertion(node)
+
+
+def _ends(node: ast.Call) -> bool:
+    """Whether a call ends the interpreter as if all were well."""
+    return name_of(node) in ("os._exit", "_exit", "sys.exit") and _is_success(node)
+
+
+def _ignores(node: ast.Assign) -> bool:
+    return any(name_of(target).startswith("collect_ignore") for target in node.targets)
+
+
+def _replaces_assertion(node: ast.Assign) -> bool:
+    """Whether an assertion of the test tool itself becomes something else."""
+    return any(
+        isinstance(target, ast.Attribute) and _ASSERTIONS.search(name_of(target))
+        for target in node.targets
+    )
+
+
+def _resets(node: ast.Call) -> bool:
+    """Whether something of unittest's `TestCase` itself is set, under whichever name."""
+    sets = name_of(node).rpartition(".")[2] in ("setattr", "object")  # mock.patch.object, too
+    return sets and bool(node.args) and name_of(node.args[0]).endswith("unittest.TestCase")
+
+
+def _is_success(call: ast.Call) -> bool:
+    return not call.args or (isinstance(call.args[0], ast.Constant) and not call.args[0].value)
