@@ -25,7 +25,7 @@ html_show_copyright = False
 
 CONTENTS = {
     "Begin": "tutorial adopt plan draft agents acceptance held-out editors page",
-    "Understand": "concepts when-it-stops trust compare figures platforms",
+    "Understand": "concepts proof when-it-stops trust security compare figures platforms",
     "For teams": "gate lease team operate keeping bridge attest",
     "Look up": "commands settings reference",
     "Take part": "follow-one-task rooms languages listeners",
