@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from runner.app.answer import held_out_output
     from runner.app.write import hold_out
     from runner.app.write.hold_out import HeldOutState
     from runner.report import documents
 else:
     documents = lazy_module("runner.report.documents")
+    held_out_output = lazy_module("runner.app.answer.held_out_output")
     hold_out = lazy_module("runner.app.write.hold_out")
 
 _HOLD_OUT = """\
@@ -121,10 +123,8 @@ def _show(project: Project, typed: str) -> ExitCode:
         print(f"--- {task} {display(path)}")
         for line in content.decode("utf-8", "replace").splitlines():
             print(display(line))
-    for test, message in project.held_out.store.read_failures(task):
-        print(f"--- failed in the last proof: {display(test)}")
-        for line in message.splitlines():
-            print(display(line))
+    for line in held_out_output.format_failures(project, task):
+        print(line)
     if not contents:
         print(f"the store has no files of {task}")
     return ExitCode.OK

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.app.answer import waiting, waiting_document
+    from runner.app.answer import held_out_output, waiting, waiting_document
     from runner.app.answer.waiting import Waiting
     from runner.app.draft import draft_answers, draft_checks, draft_prompt, drafting
     from runner.app.draft.draft_prompt import Wish
@@ -44,6 +44,7 @@ else:
     draft_checks = lazy_module("runner.app.draft.draft_checks")
     drafting = lazy_module("runner.app.draft.drafting")
     terminal_review = lazy_module("runner.terminal.terminal_review")
+    held_out_output = lazy_module("runner.app.answer.held_out_output")
     draft_prompt = lazy_module("runner.app.draft.draft_prompt")
     waiting = lazy_module("runner.app.answer.waiting")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
@@ -110,6 +111,7 @@ def _review(
                 print(f"     {line}".rstrip())
             if given.what:
                 _show_diffs(project, repository, one)
+                _show_failed_tests(project, state, one.task)
                 if one.kind == "stale":
                     _show_stale(project, repository, one.task)
     for by_a_person in by_hand:
@@ -141,6 +143,17 @@ def _diff(project: Project, change: Change, before: bytes | None) -> str:
     return diff_view.diff_text(
         before, change, colour=colour, width=shutil.get_terminal_size().columns
     )
+
+
+def _show_failed_tests(project: Project, state: RunState, id_: str) -> None:
+    """Print the output of failed held-out tests, on a terminal only."""
+    if not held_out_output.asks_about_tests(state.task(id_)):
+        return
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        for line in held_out_output.format_failures(project, id_):
+            print(line)
+    else:
+        print("     a terminal shows the output of the failed held-out tests")
 
 
 def _show_stale(project: Project, repository: Repository, id_: str) -> None:

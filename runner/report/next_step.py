@@ -72,9 +72,11 @@ def next_step(
         keeps = f"{in_vain}, then `runner approve {ids}`" if in_vain else f"`runner approve {ids}`"
         return f"{keeps} keeps it, {drops}"
     if known.held is not None and known.reason is Reason.HELD_OUT:
-        shows = f"`runner hold-out --show {name}` shows the tests"
+        shows = f"`runner review {name}` shows what failed"
         right = f"`runner retry {name}`: they are right"
-        return f"{shows}; {right}; `runner approve {name} --reason …`: the work may fail them"
+        waives = f"`runner approve {name} --reason …`: the work may fail them"
+        mends = f"`runner hold-out {name} FILE --replace`: FILE is mended"
+        return f"{shows}; {right}; {waives}; {mends}"
     if known.held is not None and known.held.kind in _HELD:
         return _HELD[known.held.kind]
     hint = next((display(one.hint) for one in known.findings if one.refuses and one.hint), "")

@@ -51,7 +51,8 @@ def approve_item(build: Build, given: Given) -> Said:
             require_shown(project, item, seen)
             landed = draft_answers.approve_draft(project, item, via=VIA)
             return Said(f"{landed.id} is written into the plan", "Start the build, or look at Plan")
-        asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, via=VIA)
+        reason = given.text("reason")
+        asked = Approve((item,), reuse=given.flag("reuse"), seen=seen, reason=reason, via=VIA)
         came = answers.approve(project, asked, _ignore)
     names = ", ".join(one.task for one in came.answered)
     for held in came.held:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runner.app.answer.held_out_output import asks_about_tests, format_failures
 from runner.app.answer.review_order import assess, find_contract_documents, in_order
 from runner.app.answer.waiting import (
     DRAFT,
@@ -89,6 +90,8 @@ class Item:
     before: str
     """The item before it in the queue, for `k`; empty for the first."""
     after: str
+    asks_about_tests: bool
+    """Whether held-out tests failed; their output comes by a request of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,16 @@ def inspect_item(build: Build, id_: str) -> Item:
             editable=_editable(project, state, one),
             before=order[at - 1] if at > 0 else "",
             after=order[at + 1] if 0 <= at < len(order) - 1 else "",
+            asks_about_tests=asks_about_tests(state.task(one.task)),
         )
+
+
+def list_failed_tests(build: Build, id_: str) -> tuple[str, ...]:
+    """Return the output of the held-out tests that failed, for a session that may approve."""
+    project = build.open()
+    if not asks_about_tests(View.of(project).state.task(id_)):
+        raise RunnerError(f"no held-out tests of {id_} wait for you", code=ExitCode.CONFLICT)
+    return tuple(redact(line) for line in format_failures(project, id_))
 
 
 def _files(

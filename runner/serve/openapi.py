@@ -52,7 +52,7 @@ _READS = {
 _WRITES: dict[str, tuple[str, dict[str, object], tuple[str, ...]]] = {
     "approve": (
         "let what waits go on, exactly as it was shown",
-        {**_ITEM, "reuse": {"type": "boolean"}},
+        {**_ITEM, "reuse": {"type": "boolean"}, "reason": _TEXT},
         ("item", "seen"),
     ),
     "reject": ("refuse what waits", {**_ITEM, "reason": _TEXT}, ("item", "seen", "reason")),

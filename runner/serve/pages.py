@@ -23,7 +23,12 @@ from runner.errors import ExitCode, RunnerError
 from runner.serve.access import Given
 from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
 from runner.serve.builds import Build, NoBuildError
-from runner.serve.inspection import inspect_item, inspect_task, list_queue
+from runner.serve.inspection import (
+    inspect_item,
+    inspect_task,
+    list_failed_tests,
+    list_queue,
+)
 from runner.text.display import display
 from runner.text.wording import moment, short
 
@@ -106,7 +111,9 @@ class Pages:
             Route(f"/b/{{build}}/do/{name}", partial(self._act, name), methods=["POST"])
             for name in self._actions
         ]
-        return found
+        # A POST carries the second secret of the session. The API has no such route.
+        path = "/b/{build}/held-out/{item}"
+        return [*found, Route(path, self._failed_tests, methods=["POST"])]
 
     def render(self, template: str, status_: int = 200, /, **values: object) -> HTMLResponse:
         """A page of its own."""
@@ -158,6 +165,10 @@ class Pages:
                 raise
             return self._of(build, "gone.html", "review", None, error=error)
         return self._of(build, "item.html", "review", None, item=item)
+
+    def _failed_tests(self, request: Request) -> Response:
+        lines = list_failed_tests(self._build(request), request.path_params["item"])
+        return self.render("failed_tests.html", lines=lines)
 
     def _task(self, request: Request) -> Response:
         build = self._build(request)

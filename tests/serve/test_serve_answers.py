@@ -1,9 +1,12 @@
 """Builds that are watched and answered from the page: what was shown is what is answered."""
 
+import json
 import os
 import threading
 from pathlib import Path
 
+import pytest
+from held_out_plans import WRONG, planned
 from site_plans import GREET, HOSTILE, NOTE, journal
 
 SLOW = """\
@@ -34,6 +37,39 @@ def test_an_approval_is_of_what_was_shown_and_says_that_it_came_from_the_page(wo
     assert status == 409
     assert workplace.run().code == 0
     assert workplace.read("greet.py") == 'TEXT = "hello"\n'
+
+
+@pytest.fixture
+def failed(workplace, serve, monkeypatch):
+    """TASK-001 waits since its held-out tests failed."""
+    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
+    workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
+    planned(workplace, command="python3 build.py")
+    assert workplace.run().code == 3
+    return serve()
+
+
+def test_failed_held_out_tests_are_shown_to_a_session_that_may_approve(workplace, failed):
+    path = f"/b/{failed.build}/review/TASK-001"
+    shown = f"/b/{failed.build}/held-out/TASK-001"
+    status, said = failed.get(path)
+    assert (status, shown in said) == (200, True)
+    assert "test_many_items" not in said
+    assert "test_many_items" not in json.dumps(failed.api(f"/builds/{failed.build}/review"))
+    assert failed.get(shown)[0] != 200
+    status, said = failed.form(shown, {}, X_Runner_Secret="another")
+    assert (status == 200, "test_many_items" in said) == (False, False)
+    status, said = failed.form(shown, {})
+    assert (status, "test_many_items" in said) == (200, True)
+    (one,) = waiting(failed)
+    answer = {"item": "TASK-001", "seen": one["seen"]}
+    status, said = failed.form(f"/b/{failed.build}/do/approve", answer)
+    assert (status, "needs a reason" in said) == (400, True)
+    status, _ = failed.form(f"/b/{failed.build}/do/approve", {**answer, "reason": "by agreement"})
+    assert status == 200
+    assert workplace.run().code == 0
+    assert workplace.read("shop.py") == WRONG["shop.py"]
 
 
 def test_of_two_answers_at_once_one_wins_and_the_other_is_told(workplace, held):

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 
+from held_out_plans import WRONG, planned
 from site_plans import GREET, HOSTILE, NOTE, journal
 
 TOLD = re.compile("does not wait for you|is not what you were shown|was answered meanwhile")
@@ -250,4 +251,20 @@ def test_a_script_planted_anywhere_never_runs(workplace, serve, person):
         assert tab.script("window.hit === undefined && document.title.length > 0"), path
         assert tab.script("document.querySelectorAll('main script, main iframe').length") == 0
         assert site.get(f"/b/{site.build}{path}")[0] == 200, path
+    assert tab.errors == []
+
+
+def test_failed_held_out_tests_appear_at_a_click(workplace, serve, person, monkeypatch):
+    monkeypatch.setenv("RUNNER_HELD_OUT_ROUNDS", "1")
+    lines = (f"pathlib.Path({path!r}).write_text({text!r})" for path, text in WRONG.items())
+    workplace.write({"build.py": "\n".join(("import pathlib", *lines))})
+    planned(workplace, command="python3 build.py")
+    assert workplace.run().code == 3
+    tab = at(person(), serve(), "/review/TASK-001")
+    assert "test_many_items" not in tab.script("document.body.innerText")
+    tab.script("document.querySelector('#failed-tests button').click()")
+    tab.until("document.body.innerText.includes('test_many_items')")
+    tab.type("input[name=reason]", "by agreement")
+    tab.script("document.querySelector('.answers .button[data-press=a]').click()")
+    tab.until("document.querySelector('#said').innerText.includes('TASK-001 approved')")
     assert tab.errors == []

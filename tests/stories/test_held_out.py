@@ -1,8 +1,10 @@
 """Held-out tests: the implementer never sees them, and they decide before the work lands."""
 
 import json
+import sys
 
 import pytest
+from commands_terminal import Terminal
 from held_out_plans import HELD_OUT, RIGHT, SECRET, TESTS, WRONG, hold_out, planned, store_of
 from scripted_agent import Script, writes
 
@@ -119,6 +121,25 @@ def test_after_three_rounds_a_person_is_asked(workplace, monkeypatch):
     assert not workplace.has(TESTS)
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
     assert f"{TESTS}::test_many_items" in failed
+
+
+def test_review_shows_the_failed_tests_on_a_terminal_alone(workplace, monkeypatch):
+    exhausted(workplace, monkeypatch)
+    elsewhere = [
+        workplace.runner("review", "TASK-001").out,
+        workplace.runner("review", "TASK-001", "--json").out,
+        workplace.runner("show", "TASK-001", "--json").out,
+    ]
+    assert "`runner hold-out TASK-001 FILE --replace`" in elsewhere[0]
+    assert "a terminal shows the output" in elsewhere[0]
+    assert all("test_many_items" not in one for one in elsewhere)
+    words = [sys.executable, "-P", "-m", "runner", "review", "TASK-001"]
+    with Terminal(words, columns=120, cwd=workplace.root) as terminal:
+        assert terminal.wait(30) == 0, terminal.said
+    assert f"failed in the last proof: {TESTS}::test_many_items" in terminal.said
+    assert "return count + 2" not in terminal.said
+    assert "1 + count + 1" in terminal.said
+    assert "assert 102 == 300" in terminal.said
 
 
 def test_retry_says_that_the_tests_are_right(workplace, monkeypatch):

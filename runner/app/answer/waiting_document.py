@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from runner import effects
+from runner.app.answer.held_out_output import asks_about_tests
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,
@@ -141,6 +142,8 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
             yield from format_breakage(state, one.task, whole=True, in_vain=in_vain)
         case "blocked":
             yield f"next: {next_step(known, state)}"
+        case "writes" if asks_about_tests(known):
+            yield f"next: {next_step(known, state)}"
         case "stale":
             stale = find_stale_work(project, one.task)
             yield from (f"asked for since: {said}" for said in stale.asked)
@@ -200,6 +203,8 @@ def lines_below(
         yield from format_questions(open_questions(known))
         told = (found for found in known.findings if found.check == WHAT_CHANGED and not found.asks)
         yield from (display(f"{found.path}: {found.message}") for found in told)
+        if asks_about_tests(known):
+            yield f"next: {next_step(known, state)}"
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == DRAFT:
         yield from draft_answers.format_draft(project, one.task, whole=whole)
