@@ -10,39 +10,35 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.surface.facts import SCRIPTS, Fact, Trees, is_named, merge_facts
+from runner.surface.facts import SCRIPTS, Fact, Trees, has_word, merge_facts, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from runner.model import Change, Task
-    from runner.surface import (
-        checker_settings,
-        dependencies,
-        left_files,
-        public_names,
-        undeclared_imports,
-    )
+    from runner.surface import checker_settings, dependencies, public_names
 else:
     checker_settings = lazy_module("runner.surface.checker_settings")
     dependencies = lazy_module("runner.surface.dependencies")
-    left_files = lazy_module("runner.surface.left_files")
     public_names = lazy_module("runner.surface.public_names")
-    undeclared_imports = lazy_module("runner.surface.undeclared_imports")
 
 __all__ = ["Fact", "facts_of"]
 
+_LEFTOVER = regex(
+    r"(?:^|/)(?:\.DS_Store|Thumbs\.db|desktop\.ini|__pycache__/.*|node_modules/.*"
+    r"|\.(?:pytest|mypy|ruff)_cache/.*|\.coverage(?:\.\w+)*|npm-debug\.log.*|\.#[^/]*|#[^/]*#"
+    r"|[^/]*(?:\.orig|\.rej|\.sw[a-p]|~|\.log|\.bak|\.tmp|\.py[co]|\.class|\.o|\.obj|\.stackdump"
+    r"|\.prof|\.cpuprofile|\.heapsnapshot))\Z"
+)
+_MEDIA = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".icns", ".bmp", ".pdf", ".avif", ".svgz"),
+    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".mp4", ".wav", ".ogg", ".webm", ".mo"),
+)
+_HEAD = 8_000
+"""Bytes in which git looks for a NUL, too (`buffer_is_binary`)."""
 _CODE = (".py", ".go", ".rs", *SCRIPTS)
 _SETTINGS = regex(r"\.(?:toml|jsonc?|cfg|ini|ya?ml|mod|txt|in|[cm]?[jt]s)\Z|rc\Z|\.flake8\Z")
 """Files that may be a manifest or have settings: for others no reader is loaded."""
-
-
-def _no_test(_path: str) -> bool:
-    return False
-
-
-def _no_files() -> Iterable[tuple[str, bytes]]:
-    return ()
 
 
 def facts_of(
@@ -50,8 +46,8 @@ def facts_of(
     changes: Iterable[Change],
     before: Callable[[str], bytes | None],
     *,
-    is_test: Callable[[str], bool] = _no_test,
-    read_files: Callable[[], Iterable[tuple[str, bytes]]] = _no_files,
+    is_test: Callable[[str], bool],
+    read_files: Callable[[], Iterable[tuple[str, bytes]]],
 ) -> tuple[Fact, ...]:
     """Return what the change alters besides the task's own work, the questions first.
 
@@ -68,13 +64,28 @@ def _find_facts(task: Task, trees: Trees) -> Iterator[Fact]:
     paths = [one.path for one in trees.changes]
     if any(path.endswith(_CODE) for path in paths):
         yield from public_names.find_changes(trees)
-        yield from undeclared_imports.find_undeclared(trees)
+        yield from dependencies.find_undeclared(trees)
     if any(map(_SETTINGS.search, paths)):
         yield from dependencies.find_changes(trees)
         yield from checker_settings.find_looser(trees)
-    yield from left_files.find_left(trees, lambda path: is_listed(task, path))
+    yield from _find_left(task, trees)
 
 
-def is_listed(task: Task, path: str) -> bool:
-    """Return whether the task lists a file by its path, not by a glob, or its text names it."""
-    return path in task.outputs or is_named(task, (path, path.rpartition("/")[2]))
+def _find_left(task: Task, trees: Trees) -> Iterator[Fact]:
+    """Yield the new files that no plan would ask for, unless the task lists them by their path."""
+    for change in trees.changes:
+        path, content = change.path, change.content
+        folder, _, name = path.rpartition("/")
+        is_listed = path in task.outputs or any(
+            has_word(text_of(task), one) for one in (path, name)
+        )
+        if content is None or trees.before(path) is not None or is_listed:
+            continue
+        if _LEFTOVER.search(path):
+            title, breaks = "adds leftovers of tools", True
+        elif b"\0" in content[:_HEAD]:
+            title, breaks = "adds binary files", not name.lower().endswith(_MEDIA)
+            breaks = breaks and not trees.is_test(path)
+        else:
+            continue
+        yield Fact("file", name, folder or ".", 0, (path, name), is_breaking=breaks, title=title)

@@ -5,81 +5,63 @@ A table of key patterns says which direction is looser. What it does not have is
 
 from __future__ import annotations
 
+import configparser
 import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
 from runner.surface.facts import Fact, Trees, read_text, skip_file
-from runner.surface.nodes import UnreadableError
-from runner.surface.setting_files import is_setting_file, read_settings
 from runner.surface.symbols import shorten
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+_TOOLS = regex(r"mypy|ruff|pytest|coverage")
+_INI = {"run": "coverage", "report": "coverage"}
+_COMMENT = regex(r"(\"(?:\\.|[^\"\\])*+\")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
+_OTHER_TABLE = regex(r"\A(ruff(?=\.lint)|pytest(?=\.ini_)|coverage(?=\.r))\.\w+\.")
+"""Tables of which a tool also reads the keys in another place."""
+_DEEPEST = 8
 _STRICT = regex(
-    r"(?:mypy|pyright|tsconfig)\b.*\.(?:strict\w*|disallow_\w+|warn_\w+|check_\w+|no_implicit_\w+"
+    r"(?:mypy|tsconfig)\b.*\.(?:strict\w*|disallow_\w+|warn_\w+|check_\w+|no_implicit_\w+"
     r"|extra_checks|no(?!Emit\b|Lib\b)[A-Z]\w+|exactOptional\w+|useUnknown\w+|alwaysStrict)"
-    r"|pytest\.(?:xfail_strict|strict\w*)|coverage\.branch|.*\.bail"
+    r"|pytest\.(?:xfail_strict|strict\w*)|coverage\.branch"
 )
 """Truths that are stricter when they are on."""
 _LOOSE = regex(
-    r"(?:mypy|pyright|tsconfig)\b.*\.(?:(?:ignore|allow|implicit)_\w+|allow(?:Js|Un\w+)|skipLibCheck|suppress\w+)"
-    r"|.*\.(?:passWithNoTests|allowOnly|dangerouslyIgnoreUnhandledErrors|ignore_errors)"
+    r"(?:mypy|tsconfig)\b.*\.(?:(?:ignore|allow|implicit)_\w+|allow(?:Js|Un\w+)|skipLibCheck)"
 )
 """Truths that are looser when they are on."""
-_FLOOR = regex(r".*\b(?:fail_under|branches|lines|functions|statements|target|min[-_]confidence)")
+_FLOOR = regex(r"coverage\.fail_under")
 """Numbers that are looser when they are lower."""
-_CEILING = regex(r".*(?:[tT]ime[-_]?[oO]ut|\.max[-_]?\w*|\.retries|reruns)")
-"""Numbers that are looser when they are higher."""
 _GROWS = regex(
-    r".*(?:\.|_|-)(?:ignore|exclude|omit|disabled?|skips|ignore_names|exclude_\w+|norecursedirs"
-    r"|disable_error_code|ignores|\w*[iI]gnorePatterns|exclude-rules|per-file-ignores(?:\..*)?)"
+    r".*[._-](?:ignore|exclude|omit|ignore_names|exclude_\w+|norecursedirs|disable_error_code"
+    r"|ignorePatterns|per-file-ignores(?:\..*)?)"
 )
 """Lists that are looser when they are longer."""
-_SHRINKS = regex(r".*(?:\.|_|-)(?:select|enable|enable_error_code|strict)|pre-commit.*\.id")
+_SHRINKS = regex(r".*[._-](?:select|enable_error_code)")
 """Lists that are looser when they are shorter."""
-_PLACES = regex(
-    r"(?:mypy|(?:based)?pyright|coverage|pytest|tsconfig)\.(?:testpaths|files|packages|source|include"
-    r"|python_(?:files|classes|functions))"
-)
-"""Lists that are looser when they lose something and gain nothing: else places were renamed."""
-_LEVEL_KEY = regex(r"(?:eslint|biome|cargo|pyright|basedpyright)\b.*")
-_LEVELS = (
-    ("off", "none", "allow", "0", "false"),
-    ("warn", "warning", "information", "1", "basic"),
-    ("error", "deny", "2", "true", "on", "standard"),
-    ("forbid", "strict"),
-)
-"""Words for how much a rule counts, the loosest first."""
+_LEVELS = (("off", "0"), ("warn", "1"), ("error", "2"))
+"""Words of eslint for how much a rule counts, the loosest first."""
 _HIDES = regex(
     r"--(?:ignore|deselect|ignore-glob)\b|-[km]\b|-p\s*no:|--no-cov|--reruns|-W\s*ignore"
 )
 _HOLDS = regex(r"--strict\S*|-W\s*error|--cov(?!-report)\S*|--doctest\S*|-x\b")
-_INSTEAD = regex(r"(?:.*/)?\.?(?:(mypy|ruff|pytest)\.(?:ini|toml)|(coverage)rc)")
-"""Files that a tool reads in place of pyproject.toml in the same folder."""
 
 
 def find_looser(trees: Trees) -> Iterator[Fact]:
     """Yield the settings that became looser; one that moved to another file did not."""
     before, after = dict[str, tuple[object, str]](), dict[str, tuple[object, str]]()
-    for path in (one.path for one in trees.changes if is_setting_file(one.path)):
+    for path in (one.path for one in trees.changes if _find_row(one.path)):
         folder = path.rpartition("/")[0]
         try:
             contents = trees.before(path), trees.after(path)
-            versions = [read_settings(path, read_text(one) or "") for one in contents]
+            versions = [_read_settings(path, read_text(one) or "") for one in contents]
             for known, values in zip((before, after), versions, strict=True):
                 known.update({f"{folder}:{key}": (one, path) for key, one in values.items()})
-        except UnreadableError as error:
-            yield skip_file(path, str(error))
         except (ValueError, AttributeError, TypeError, RecursionError):
             yield skip_file(path, "it cannot be read")
-        tool = _INSTEAD.fullmatch(path)
-        other = f"{folder}/pyproject.toml".lstrip("/")
-        hidden = f"[tool.{tool[1] or tool[2]}" if tool and trees.before(path) is None else "\0"
-        if hidden in (read_text(trees.after(other)) or "") and trees.after(path) is not None:
-            message = f"{path} replaces the settings in {other}"
-            yield Fact("setting", message, path, 0, (path,), is_breaking=True)
     for full in sorted(before.keys() | after.keys()):
         (old, was_at), (new, is_at) = before.get(full, (None, "")), after.get(full, (None, ""))
         if old != new and (was_at or trees.before(is_at) is not None):
@@ -99,27 +81,20 @@ def _compare(key: str, old: object, new: object, path: str) -> Iterator[Fact]:
 
 
 def _is_looser(key: str, old: object, new: object) -> bool:
-    """Return whether a truth, a level or a number is looser."""
-    level, now = _level(old), _level(new)
-    if _LEVEL_KEY.fullmatch(key) and level is not None:
-        return now is not None and now < level
-    if isinstance(old, bool) or isinstance(new, bool):
-        went = old is True and new is not True and _STRICT.fullmatch(key) is not None
-        return went or (new is True and old is not True and _LOOSE.fullmatch(key) is not None)
-    if isinstance(old, int | float) and isinstance(new, int | float | None):
-        if _FLOOR.fullmatch(key):
-            return new is None or new < old
-        return new is not None and new > old and _CEILING.fullmatch(key) is not None
-    return False
+    """Return whether a level, a number or a truth is looser."""
+    if key.startswith("eslint."):
+        level, now = _level(old), _level(new)
+        return level is not None and now is not None and now < level
+    if _FLOOR.fullmatch(key):
+        numbers = [one if isinstance(one, int | float) else 0 for one in (old, new)]
+        return numbers[1] < numbers[0]
+    went_off = old is True and new is not True and _STRICT.fullmatch(key) is not None
+    return went_off or (new is True and old is not True and _LOOSE.fullmatch(key) is not None)
 
 
 def _level(value: object) -> int | None:
-    if value is None:
-        return None
-    first = value[0] if isinstance(value, list) and value else value
-    first = first.get("level") if isinstance(first, dict) else first
-    said = str(int(first) if isinstance(first, float) else first).lower()
-    return next((rank for rank, words in enumerate(_LEVELS) if said in words), None)
+    first = str(value[0] if isinstance(value, list) and value else value)
+    return next((rank for rank, words in enumerate(_LEVELS) if first in words), None)
 
 
 def _find_items(key: str, old: list[str], new: list[str]) -> Iterator[str]:
@@ -128,14 +103,9 @@ def _find_items(key: str, old: list[str], new: list[str]) -> Iterator[str]:
         were, are = " ".join(old), " ".join(new)
         yield from (f"with {one[0]}" for one in _HIDES.finditer(are) if one[0] not in were)
         yield from (f"without {one[0]}" for one in _HOLDS.finditer(were) if one[0] not in are)
-    elif key.endswith("filterwarnings"):
-        yield from (f"with {one}" for one in new if one not in old and one.startswith("ignore"))
-        yield from (f"without {one}" for one in old if one not in new and one.startswith("error"))
     elif _GROWS.fullmatch(key):
         yield from (f"with {one}" for one in new if one not in old)
-    elif _SHRINKS.fullmatch(key) and "all" in map(str.lower, new):
-        return
-    elif _SHRINKS.fullmatch(key) or (_PLACES.fullmatch(key) and set(new) < set(old)):
+    elif _SHRINKS.fullmatch(key) and "ALL" not in new:
         yield from (f"without {one}" for one in old if one not in new)
 
 
@@ -151,3 +121,70 @@ def _show(value: object) -> str:
         return str(value).lower()
     shown = f"{value:g}" if isinstance(value, float) else str(value)
     return "not set" if value is None else shorten(shown)
+
+
+def _read_settings(path: str, text: str) -> dict[str, object]:
+    """Return the settings of a file by `tool.key`. Raises ValueError for what cannot be read."""
+    row = _find_row(path)
+    if row is None or not text.strip():
+        return {}
+    _, tool, read = row
+    rows = _flatten(read(text), tool, 0)
+    found = {_OTHER_TABLE.sub(r"\1.", key): value for key, value in rows}
+    return {key: one for key, one in found.items() if tool or _TOOLS.match(key)}
+
+
+def _find_row(path: str) -> tuple[str, str, Callable[[str], object]] | None:
+    name = path.rpartition("/")[2]
+    return next((row for row in _FILES if re.fullmatch(row[0], name)), None)
+
+
+def _flatten(value: object, above: str, depth: int) -> Iterator[tuple[str, object]]:
+    """Yield the values of nested tables; a list of tables is numbered."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        value = {str(one.get("module", place)): one for place, one in enumerate(value)}
+    if isinstance(value, dict) and depth < _DEEPEST:
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{above}.{key}".lstrip("."), depth + 1)
+    else:
+        yield above, value
+
+
+def _read_ini(text: str) -> object:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(str(error)) from error
+    found = dict[str, dict[str, object]]()
+    for section in parser.sections():
+        name = _INI.get(section, section.removeprefix("tool:"))
+        key = re.split(r"[-:]", name)[0]  # of [mypy-package.*] and [coverage:run] the tool
+        module = name.partition("-")[2]
+        values = {k: _value(v) for k, v in parser.items(section)}
+        found.setdefault(f"{key}.{module}".rstrip("."), {}).update(values)
+    return found
+
+
+def _value(text: str) -> object:
+    """Return an INI value as what it means: a truth, a number, or a list."""
+    said = text.strip().lower()
+    if said in ("true", "yes", "on", "false", "no", "off"):
+        return said in ("true", "yes", "on")
+    if re.fullmatch(r"\d+(?:\.\d+)?", said):
+        return float(said)
+    return [part.strip() for part in re.split(r"[,\n]|#[^\n]*", text) if part.strip()]
+
+
+def _read_json(text: str) -> object:
+    return parse_json(_COMMENT.sub(lambda match: match[1] or "", text))
+
+
+_FILES: tuple[tuple[str, str, Callable[[str], object]], ...] = (
+    (r"pyproject\.toml", "", lambda text: parse_toml(text).get("tool")),
+    (r"\.?ruff\.toml", "ruff", parse_toml),
+    (r"\.?(?:mypy|pytest|tox)\.ini|setup\.cfg|\.coveragerc", "", _read_ini),
+    (r"(?:ts|js)config[\w.-]*\.json", "tsconfig", _read_json),
+    (r"\.eslintrc(?:\.json)?", "eslint", _read_json),
+)
+"""Names of files, the tool they are for, and what reads them."""

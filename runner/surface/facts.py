@@ -78,22 +78,24 @@ class Trees:
         """Whether the time for all files is used up."""
         return effects.monotonic() > self.deadline
 
-    def is_used(self, name: str, endings: tuple[str, ...]) -> bool:
-        """Return whether a file that the change leaves alone has this name as a word."""
-        return self._search(rb"(?<![\w$])%s(?![\w$])", name, endings)
-
-    def is_imported(self, name: str, endings: tuple[str, ...]) -> bool:
-        """Return whether a file that the change leaves alone imports this package."""
-        return self._search(rb"(?:\b(?:import|from)\s+|\(\s*)['\"]?%s(?![\w-])", name, endings)
-
-    def has_folder(self, name: str) -> bool:
-        """Return whether a file lies in a folder of this name."""
-        return any(f"/{name}/" in f"/{path}" for path in self._files())
-
-    def _search(self, pattern: bytes, name: str, endings: tuple[str, ...]) -> bool:
-        word = re.compile(pattern.replace(b"%s", re.escape(name.encode())))
+    def is_used(self, name: str, endings: tuple[str, ...], before: str = r"(?<![\w$])") -> bool:
+        """Return whether a file that the change leaves alone has this name, after a pattern."""
+        word = re.compile(rf"{before}{re.escape(name)}(?![\w$])".encode())
         found = (text for path, text in self._files().items() if path.endswith(endings))
         return any(word.search(text) for text in found if not self.is_late)
+
+    def has_before(self, pattern: str, endings: tuple[str, ...]) -> bool:
+        """Return whether a file of the base matches, also one that the change alters."""
+        changed = {one.path: self.before(one.path) or b"" for one in self.changes}
+        files = {**self._files(), **changed}.items()
+        texts = (text for path, text in files if f"/{path}".endswith(endings))
+        return any(re.search(pattern.encode(), text) for text in texts)
+
+    def has_module(self, name: str) -> bool:
+        """Return whether the project has a Python module, or a folder, of this name."""
+        added = [one.path for one in self.changes if one.content is not None]
+        paths = [f"/{path}" for path in (*self._files(), *added)]
+        return any(f"/{name}/" in path or path.endswith(f"/{name}.py") for path in paths)
 
     def _files(self) -> dict[str, bytes]:
         """Return the first files of the tree that the change leaves alone, read once."""
@@ -106,11 +108,6 @@ class Trees:
                 if len(self._others) > _MOST_SEARCHED or self.is_late:
                     break
         return self._others
-
-
-def is_named(task: Task, names: Iterable[str]) -> bool:
-    """Return whether the task's text uses one of these names as a word."""
-    return any(has_word(text_of(task), name) for name in names if name)
 
 
 def text_of(task: Task) -> str:
@@ -162,3 +159,10 @@ def read_text(content: bytes | None) -> str | None:
 def skip_file(path: str, why: str) -> Fact:
     """Return the fact that a file was not compared."""
     return Fact(NOT_MEASURED, f"{path} was not compared: {why}", path)
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders above a file with a slash, the nearest first, and the top as empty."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield f"{path}/" if path else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.lazy_dataclass import dataclass
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 REMOVED = "removes public names"
 SIGNATURES = "changes public signatures"
-VALUES = "changes public constants"
 _LONGEST = 60
 
 
@@ -24,8 +24,6 @@ class Parameter:
     type: str = ""
     default: str | None = None
     is_optional: bool = False
-    is_key: bool = False
-    """Whether it is a key of an object that is taken apart: its place does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +35,12 @@ class Symbol:
     """None for what is not called."""
     result: str = ""
     """The type that a call returns, or that a field has; empty where it is not written."""
-    value: str = ""
-    """The value of a constant."""
-    is_async: bool = False
     is_typed: bool = False
     """Whether each other type breaks callers, as in Go and Rust."""
-    local: str = ""
-    """What its own file calls it, where it is exported as `default`."""
 
-    def names(self, name: str) -> tuple[str, ...]:
-        """Return the words that name it: of a default export what its file calls it."""
-        return (self.local,) if self.local else names_of(name)
+
+ELSEWHERE = Symbol(0, result="of another file")
+"""A name that a file has from another one: neither its signature nor its members are known."""
 
 
 def compare_surfaces(
@@ -57,14 +50,13 @@ def compare_surfaces(
     for name, old in before.items():
         owner = name.rpartition(".")[0]
         if name in after:
-            yield from _compare(path, name, old, after[name])
-        elif not owner or owner not in before or before[owner].result == _extends(owner, after):
-            yield Fact("surface", name, path, 0, old.names(name), is_breaking=True, title=REMOVED)
-
-
-def _extends(owner: str, after: Mapping[str, Symbol]) -> str | None:
-    """Return what a class or an interface extends now; None where it is gone itself."""
-    return after[owner].result if owner in after else None
+            for what, also, breaks in _differences(old, after[name]):
+                fact = signature_fact(path, name, after[name].line, what, also)
+                yield replace(fact, is_breaking=breaks)
+        elif owner in before and before[owner].result != after.get(owner, ELSEWHERE).result:
+            continue  # the type is gone itself, or extends another one, which may have the member
+        else:
+            yield Fact("surface", name, path, 0, names_of(name), is_breaking=True, title=REMOVED)
 
 
 def names_of(name: str) -> tuple[str, ...]:
@@ -75,38 +67,28 @@ def names_of(name: str) -> tuple[str, ...]:
     return (last,) if last == name else (last, name)
 
 
-def _compare(path: str, name: str, old: Symbol, new: Symbol) -> Iterator[Fact]:
-    for what, also, breaks in _differences(old, new):
-        names = (*old.names(name), *(f"`{one}`" for one in also))
-        yield Fact("surface", f"{name} ({what})", path, new.line, names, breaks, title=SIGNATURES)
-    if old.value != new.value and old.value and new.value:
-        what = f"{name} ({shorten(old.value)} → {shorten(new.value)})"
-        yield Fact("surface", what, path, new.line, old.names(name), title=VALUES)
-
-
 def _differences(old: Symbol, new: Symbol) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     """Yield what differs, the parameter it is about, and whether it breaks callers."""
+    if ELSEWHERE in (old, new):
+        return
     if old.parameters is not None and new.parameters is not None:
-        places = [one for one in old.parameters if not one.is_key]
-        news = [one for one in new.parameters if not one.is_key]
-        yield from _compare_places(places, news, is_typed=new.is_typed)
-        yield from _compare_keys(
-            {one.name: one for one in old.parameters if one.is_key},
-            {one.name: one for one in new.parameters if one.is_key},
-        )
-    if old.result and new.result and old.result != new.result:
+        yield from _compare_places(old.parameters, new.parameters, is_typed=new.is_typed)
+    plain = "" if new.is_typed else new.result.partition("<")[0]
+    if old.result and new.result and old.result not in (new.result, plain):
         verb = "is" if new.parameters is None else "returns"
         is_wider = "{" in old.result and not new.is_typed  # a type with members may have more
         breaks = new.is_typed or (new.parameters is not None and not is_wider)
         yield f"{verb} {shorten(new.result)}, was {shorten(old.result)}", (), breaks
-    elif old.is_async != new.is_async and not (old.result and new.result):
-        yield "returns a promise" if new.is_async else "returns no promise", (), True
-    elif bool(old.result) != bool(new.result) and new.is_typed and new.parameters is not None:
-        yield f"returns {shorten(new.result) or 'nothing'}", (), True
+    elif (
+        bool(old.result) != bool(new.result)
+        and new.parameters is not None
+        and (new.is_typed or "Promise" in (old.result, new.result))
+    ):
+        yield f"returns {shorten(new.result) or f'no {old.result}'}", (), True
 
 
 def _compare_places(
-    old: list[Parameter], new: list[Parameter], *, is_typed: bool
+    old: tuple[Parameter, ...], new: tuple[Parameter, ...], *, is_typed: bool
 ) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     names, others = [one.name for one in old], [one.name for one in new]
     if names != others and sorted(names) == sorted(others):
@@ -119,16 +101,6 @@ def _compare_places(
     for one in new[len(old) :]:
         if not one.is_optional:
             yield f"needs {one.name}", (one.name,), True
-
-
-def _compare_keys(
-    old: Mapping[str, Parameter], new: Mapping[str, Parameter]
-) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-    for name, was in old.items() if new else ():
-        if name in new:
-            yield from _compare_parameter(was, new[name], is_typed=False)
-        else:
-            yield f"without {name}", (name,), True
 
 
 def _compare_parameter(

@@ -44,12 +44,8 @@ def test_a_changed_default_is_a_question_unless_it_is_known(tmp_path, fields, se
 
 
 def test_what_breaks_nobody_is_a_note(tmp_path):
-    after = BEFORE | {"shop/price.py": BEFORE["shop/price.py"].replace("LIMIT = 3", "LIMIT = 4")}
-    (finding,) = found(tmp_path, after)
-    assert (finding.message, finding.severity) == (
-        "changes public constants: LIMIT (3 → 4)",
-        Severity.NOTE,
-    )
+    (finding,) = found(tmp_path, BEFORE | {"shop/cart.png": "PNG\0"})
+    assert (finding.message, finding.severity) == ("adds binary files: cart.png", Severity.NOTE)
 
 
 def test_a_task_that_writes_nothing_is_not_looked_at(tmp_path):

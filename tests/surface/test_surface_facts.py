@@ -10,7 +10,7 @@ import pytest
 from runner.gates.test_paths import is_test_path
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Spec, Task
-from runner.surface import facts_of, nodes, python_surface
+from runner.surface import declarations, facts_of, python_surface
 
 ROWS = tomllib.loads((Path(__file__).parent / "seeded_changes.toml").read_text())
 SEEDED = {row["name"]: row for row in ROWS["seeded"]}
@@ -139,7 +139,7 @@ def test_without_griffe_python_is_not_measured(monkeypatch):
 
 
 def test_without_a_grammar_a_language_is_not_measured(monkeypatch):
-    monkeypatch.setattr(nodes, "parse_file", lambda *_: None)
+    monkeypatch.setattr(declarations, "parse_file", lambda *_: None)
     (fact,) = find(*changed(SEEDED["a result of Go"]))
     assert fact.message == "price.go was not compared: its grammar is not installed"
 
