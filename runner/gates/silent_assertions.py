@@ -13,15 +13,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.gates.base import INTEGRITY, Check, Proved, gravest
-from runner.languages.base import ELSEWHERE
-from runner.languages.python.claims import is_asserting_name
-from runner.languages.python.marks import name_of
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.plan.shell.selection import selection_of
 from runner.process.limits import Limits
-from runner.text.syntax import blocks_of, python_tree
+from runner.text.syntax import blocks_of, name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +29,14 @@ if TYPE_CHECKING:
 
 CHECK = "silent-assertions"
 _SKIPS = regex(r"\b(?:skip|skipTest|importorskip|SkipTest)\(")
+_ELSEWHERE = regex(
+    r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
+    r"|linux|__name__|TYPE_CHECKING",
+    re.IGNORECASE,
+)
+"""Conditions that hold on other machines, or where a person starts the file."""
+_ASSERTING = regex(r"_?(?:assert|expect)(?:_|[A-Z]|\Z)")
+"""Names of functions that assert."""
 _LARGEST = 2_000_000
 _SHOWN = 80
 _MOST = 10
@@ -136,7 +141,7 @@ def _in_block(body: list[ast.stmt], function: int, *, may_skip: bool) -> Iterato
 def _is_left_out(node: ast.stmt) -> bool:
     """Whether it runs on another machine, or is marked as not to run: that is told elsewhere."""
     if isinstance(node, ast.If):
-        return bool(ELSEWHERE.search(ast.unparse(node.test)))
+        return bool(_ELSEWHERE.search(ast.unparse(node.test)))
     marks = getattr(node, "decorator_list", ())
     return any(re.search(r"skip|xfail|expectedFailure", ast.unparse(one)) for one in marks)
 
@@ -147,7 +152,7 @@ def _asserts(node: ast.stmt) -> bool:
         case ast.Assert(test=test):
             return any(isinstance(one, ast.Name | ast.Attribute) for one in ast.walk(test))
         case ast.Expr(value=ast.Call() as call):
-            return bool(call.args) and is_asserting_name(name_of(call).rpartition(".")[2])
+            return bool(call.args) and bool(_ASSERTING.match(name_of(call).rpartition(".")[2]))
         case ast.With(items=items) | ast.AsyncWith(items=items):
             names = (name_of(one.context_expr).rpartition(".")[2] for one in items)
             return any(one in ("raises", "assertRaises", "assertRaisesRegex") for one in names)

@@ -1,28 +1,16 @@
-"""What a test file claims, read by what is known of its language (`runner.languages`)."""
+"""The tests in a file, read by what is known of its language (`runner.languages`)."""
 
 from __future__ import annotations
 
-from runner.languages.base import NamedTest, TestFile
+from typing import TYPE_CHECKING
+
 from runner.languages.registry import code_language, is_written_in
+
+if TYPE_CHECKING:
+    from runner.languages.base import NamedTest
 
 _LARGEST = 2_000_000
 """Bytes of a file that is read; a larger one holds data."""
-
-
-def is_read(path: str) -> bool:
-    """Whether tests of this language are understood."""
-    language = code_language(path)
-    return language is not None and language.tests_of is not None
-
-
-def read_tests(path: str, content: bytes | None) -> TestFile | None:
-    """What a test file claims; an absent one claims nothing, None: nobody can tell."""
-    if content is None:
-        return TestFile()
-    language = code_language(path)
-    if language is None or language.tests_of is None or len(content) > _LARGEST:
-        return None
-    return language.tests_of(content.decode("utf-8", "replace"))
 
 
 def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None:

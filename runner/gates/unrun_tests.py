@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
-from runner.gates.test_bodies import is_benchmark, is_read, read_tests
+from runner.gates.test_bodies import find_tests, is_benchmark
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 CHECK = "unrun-tests"
-# `Testsum` among them: `go test` passes over it, as a small letter follows (go help testfunc).
 _NAMED = regex(r"\A(?:Test|Fuzz|Example)\w")
-"""What somebody calls a test, whether or not its tool finds it."""
+_MISNAMED = regex(rb"(?m)^func (?P<name>(?:Test|Fuzz|Example)[a-z]\w*)\((?:\w+ \*testing\.\w+)?\)")
+"""Functions of Go that are named as tests, and that its tool does not find."""
+_TAGGED = regex(rb"(?m)^//\s*(?:go:build|\+build)\s")
 _PARTS = regex(r"[/.:# >]+")
 _MOST = 10
 
@@ -42,7 +43,7 @@ class _Unrun(NamedTuple):
     what: str
     """`the test TestSum`, or that it is a whole file."""
     marked: bool
-    """Whether something in the file says where it runs: on another system, with a tag."""
+    """Whether the file is built only on some system, or with a tag."""
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:  # noqa: ARG001 - a family's shape
@@ -78,21 +79,24 @@ def prove(check: Check, bench: GateContext) -> Proved:  # noqa: ARG001 - a famil
 def _holds_new_tests(change: Change, bench: GateContext) -> bool:
     if change.content is None or is_written_in(change.path, "python"):
         return False
-    return is_read(change.path) and bench.is_test(change.path) and bool(_new_names(change, bench))
+    return bench.is_test(change.path) and bool(_new_names(change, bench))
 
 
 def _new_names(change: Change, bench: GateContext) -> dict[str, int]:
     """The tests that a file did not have before, by name with their lines."""
-    now, was = (read_tests(change.path, one) for one in (change.content, bench.before(change.path)))
-    if now is None:
-        return {}
-    known = {body.code for body in was.tests.values()} if was else set()
-    return {
-        name: body.line
-        for name, body in now.tests.items()
-        if (body.is_test or _NAMED.match(name))
-        and not (body.marks or is_benchmark(name, change.path) or body.code in known)
+    path, before = change.path, bench.before(change.path) or b""
+    known = {one.code for one in find_tests(path, before) or ()}
+    names = {
+        one.name: one.line
+        for one in find_tests(path, change.content) or ()
+        if not (is_benchmark(one.name, path) or one.code in known)
     }
+    if is_written_in(path, "go") and (content := change.content):
+        for match in _MISNAMED.finditer(content):
+            if match[0] not in before:
+                line = content.count(b"\n", 0, match.start()) + 1
+                names[match["name"].decode()] = line
+    return names
 
 
 def _ran(bench: GateContext) -> Iterator[TestResult]:
@@ -119,8 +123,7 @@ def _by_file(ran: list[TestResult]) -> bool:
 
 
 def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iterator[_Unrun]:
-    file = read_tests(change.path, change.content)
-    marked = bool(file and file.marks)
+    marked = bool(change.content and _TAGGED.search(change.content))
     if _by_file(ran):
         if change.path not in {one.file for one in ran}:
             yield _Unrun(change.path, min(names.values()), "its tests", marked)

@@ -3,104 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import re
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runner.lazy_dataclass import dataclass
-from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    import re
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-# --- what a test file claims --------------------------------------------------------------
-
-CONSTANT = 0.0
-"""Strength of what can never fail."""
-RUNS = 0.5
-"""Strength of what fails only where the code crashes."""
-TRUTH = 1.0
-"""Something is there, or counts as true."""
-CONTAINS = 2.0
-COMPARES = 3.0
-EQUALS = 4.0
-EXACT = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One assertion."""
-
-    text: str
-    """As written, spaces aside: two that are equal claim the same."""
-    subject: str
-    """What it is about: two claims about one subject may be measured against each other."""
-    strength: float
-    line: int
-    slack: float = 0.0
-    """How far off a number may be."""
-    guards: frozenset[str] = frozenset()
-    """What keeps it from speaking: words for a person."""
-    sides: tuple[str, ...] = ()
-    """Of an equality both sides, names followed to what they stand for."""
-    by_helper: bool = False
-    """Whether a function asserts it whose name does not say so."""
-    parts: tuple[str, ...] = ()
-    """What it holds together, each as it would claim it alone: of `0 <= n <= 2` both bounds."""
-
-    @property
-    def speaks(self) -> bool:
-        """Whether it can fail at all."""
-        return self.strength > CONSTANT and not self.guards & SILENT
-
-
-SWALLOWED = "its failure is caught"
-NEVER = "it never runs"
-AFTER_RETURN = "the test may return before it"
-CONDITIONAL = "it runs only under a condition"
-SILENT = frozenset({SWALLOWED, NEVER})
-
-
-@dataclass(frozen=True, slots=True)
-class TestBody:
-    """One test, or a function that asserts for tests."""
-
-    __test__ = False
-
-    line: int
-    code: str
-    """Its body, spaces and comments aside: equal code under another name is the same test."""
-    claims: tuple[Claim, ...] = ()
-    marks: tuple[tuple[str, int], ...] = ()
-    """What keeps it from running or counting, as written, with the line."""
-    cases: tuple[str, ...] = ()
-    is_test: bool = True
-    found: bool = True
-    """Whether it runs as it stands here, not only where another class inherits it."""
-    helped: bool = False
-    """Whether it calls something that asserts for it."""
-    spelled_out: frozenset[str] = frozenset()
-    """What it claims in each case, values in the place of names; empty for one that does more.
-
-    Two tests that spell out the same claim the same, one by one or in a table.
-    """
-
-    def is_told_by(self, others: Iterable[TestBody]) -> bool:
-        """Whether others, in cases that run, claim all that this one does."""
-        told = (one.spelled_out for one in others if one.is_test and one.found and not one.marks)
-        return bool(self.spelled_out) and self.spelled_out <= frozenset().union(*told)
-
-
-@dataclass(frozen=True, slots=True)
-class TestFile:
-    """A test file as far as it claims anything."""
-
-    __test__ = False
-
-    tests: Mapping[str, TestBody] = field(default_factory=dict)
-    marks: tuple[tuple[str, int], ...] = ()
-    """Of the whole file."""
 
 
 class NamedTest(NamedTuple):
@@ -112,17 +22,6 @@ class NamedTest(NamedTuple):
     code: str
     """Its body without spaces and comments: equal code under another name is the same test."""
     asserts: bool
-
-
-ELSEWHERE = regex(
-    r"platform|version|\bos\.name\b|maxsize|HAS_|HAVE_|\bPY\d|implementation|windows|win32|darwin"
-    r"|linux|GOOS|GOARCH|__name__|TYPE_CHECKING|testing\.Short",
-    re.IGNORECASE,
-)
-"""Conditions that hold on other machines, or for who starts the file by hand."""
-
-
-# --- what else is asked -------------------------------------------------------------------
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
@@ -240,8 +139,6 @@ class Language:
     """Paths of files whose tests are found by name; None: all of `test_file`."""
     find_tests: Callable[[str, str], tuple[NamedTest, ...] | None] | None = None
     """Path and source to the tests; None: nobody reads them, landed ones still run."""
-    tests_of: Callable[[str], TestFile | None] | None = None
-    """The tests in a source; None: nobody reads what a changed test says, landed ones still run."""
     inner_tests: InnerTests | None = None
     """None: tests stand in files of their own."""
     loosen_tests: (
@@ -258,10 +155,6 @@ class Language:
     test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None
     """Files, the content of one, and the task's own commands to a command that runs them;
     None, or an empty one: tests that no contract runs are not run, and that is said."""
-    literals: re.Pattern[str] | None = None
-    """Strings and comments, where source is read by tokens; None where by its syntax tree."""
-    swallowed: Callable[[str], list[tuple[str, int]]] | None = None
-    """Handlers in a source that hide every failure, with their lines; None: nobody looks."""
     coverage: Coverage | None = None
     """None: its lines are not weighed, and nothing is said of them."""
     compiler: Compiler | None = None
@@ -272,8 +165,3 @@ class Language:
     """Marks that ask a tool to look away."""
     environment: str = ""
     """How a variable of the environment is read, `{}` in its name's place; empty: in words."""
-
-
-def same_on_both(sides: tuple[str, ...]) -> bool:
-    """Whether both sides are written alike: such a claim fails only where they crash."""
-    return len(sides) == 2 and sides[0] == sides[1]  # noqa: PLR2004 - both sides

@@ -40,6 +40,8 @@ _SCRIPT_TEST = regex(r"(?:it|test|specify|xit|fit)(?:\.\w+)*(?:\(.*)?", re.DOTAL
 _SCRIPT_GROUP = regex(r"[xf]?(?:describe|suite|context)(?:\.\w+)*(?:\(.*)?", re.DOTALL)
 # What follows the word begins with no small letter (go help testfunc).
 _GO_TEST = regex(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])\w*")
+_RUNS_ALL = regex(r"\*\s*(?:\w+\.)?M\b")
+"""The parameter of `TestMain`: it runs the tests, and is none."""
 _RUST_TEST = regex(r"#\[(?:\w+::)*(?:test|rstest|test_case|proptest)\b")
 _RUST_PANICS = regex(r"#\[should_panic")
 _PRINTED = regex(r"//[ \t]*(?i:(?:unordered )?output):")
@@ -138,7 +140,12 @@ def _first_argument(call: Node) -> str:
 def _of_go(root: Node) -> Iterator[NamedTest]:
     for node in root.named_children:
         name = _text(node.child_by_field_name("name"))
-        if node.type == "function_declaration" and _GO_TEST.fullmatch(name):
+        given = _text(node.child_by_field_name("parameters"))
+        if (
+            node.type == "function_declaration"
+            and _GO_TEST.fullmatch(name)
+            and not _RUNS_ALL.search(given)
+        ):
             asserts = _has_assertion(node, "go", "") or bool(_PRINTED.search(_text(node)))
             body = node.child_by_field_name("body")
             yield NamedTest(name, node.start_point[0] + 1, _code(body or node), asserts)

@@ -64,11 +64,6 @@ class Source:
         """Every word outside of texts."""
         return frozenset(one.said for one in self.tokens if one.kind == "word")
 
-    def word_at(self, at: int) -> str:
-        """The token at a place; empty for a text, which is no word of the language."""
-        token = self.tokens[at] if 0 <= at < len(self.tokens) else None
-        return token.said if token and token.kind != "text" else ""
-
     def value_at(self, at: int) -> tuple[str | None, int]:
         """The plain form of a value of constants alone that begins here, and where it ends."""
         token = self.tokens[at]

@@ -43,6 +43,15 @@ def python_tree(source: str | bytes) -> ast.Module | None:
     return None
 
 
+def name_of(node: ast.expr) -> str:
+    """The dotted name of a call or an attribute; empty for what has none."""
+    if isinstance(node, ast.Call):
+        return name_of(node.func)
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}".lstrip(".")
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def blocks_of(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of statements directly below one: its body, else, handlers, cases, finally."""
     for part in ("body", "orelse", "finalbody"):

@@ -11,7 +11,7 @@ from runner.gates import unrun_tests
 from runner.gates.base import Check
 from runner.gates.check_run import try_check
 from runner.gates.junit import TestOutcome, TestResult, TestResults
-from runner.languages.go.assertions import tests_of as go_tests
+from runner.gates.test_bodies import find_tests
 from runner.model import Action, Change, Level, Severity, TestContract, digest_of
 from runner.process.limits import Limits
 
@@ -83,11 +83,10 @@ def test_a_file_that_no_tool_finds_is_asked_about(tmp_path):
         ("a_test.go", OTHER, [("shop.TestOther", "")], {}),
         ("a_test.go", OTHER.replace("TestOther", "sameAs"), [("shop.TestIt", "")], {}),
         ("a_test.go", OTHER.replace("TestOther", "BenchmarkIt"), [("shop.TestIt", "")], {}),
-        ("a_test.go", OTHER.replace('t.Fatal("wrong")', 't.Skip("x")'), [("TestIt", "")], {}),
     ],
     ids=[
         *("ran", "helper", "unnamed", "selected", "was there", "no file", "go", "go helper"),
-        *("benchmark", "skipped"),
+        "benchmark",
     ],
 )
 def test_what_ran_or_is_no_test_is_left_alone(tmp_path, path, text, rows, more):
@@ -129,4 +128,4 @@ def test_what_runs_the_tests_is_none_itself(tmp_path):
     main = f"{HEAD}func TestMain(m *testing.M) {{\n\tm.Run()\n}}\n"
     rows = [("shop.TestPrice", "")]
     assert said(tmp_path, "main_test.go", main, *rows, command="go test ./...") == ()
-    assert not go_tests(main).tests
+    assert find_tests("main_test.go", main.encode()) == ()

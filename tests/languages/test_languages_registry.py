@@ -173,10 +173,7 @@ def test_every_reader_that_a_language_names_is_there(row):
         assert isinstance(language.imports_of(manifest, b"{}"), frozenset)
     assert language.names_of is None or not language.names_of("x", b"")
     assert language.exports_of is None or language.exports_of(path, content) is not None
-    assert language.tests_of is None or not any(
-        body.is_test for body in language.tests_of(text).tests.values()
-    )
-    assert language.swallowed is None or language.swallowed(text) == []
+    assert language.find_tests is None or language.find_tests(path, text) == ()
     assert language.inner_tests is None or language.inner_tests.places(text) == []
     assert language.started_keys is None or language.started_keys(path)
     assert language.root_of is None or language.root_of("src/a/b.py", "a.b") == "src"
@@ -188,6 +185,14 @@ def test_every_reader_that_a_language_names_is_there(row):
 # --- nobody else names a suffix -----------------------------------------------------------
 
 MAY_NAME = {
+    "surface/dependencies.py": "dependencies, which each manifest declares in its own format",
+    "surface/declarations.py": "the languages of which a public surface is read",
+    "app/write/hold_out.py": "held-out tests are of Python",
+    "held_out/items.py": "held-out tests are of Python",
+    "surface/__init__.py": "the languages of which a public surface is read",
+    "surface/facts.py": "the languages of which a public surface is read",
+    "surface/python_surface.py": "modules of Python by their files",
+    "surface/public_names.py": "the languages of which a public surface is read",
     "app/gate/script_tests.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
     "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
@@ -198,7 +203,6 @@ MAY_NAME = {
     "plan/task_types.py": "globs of a task type, which people read and change",
     "gates/base_tests/rerun.py": "modules as a command of unittest spells them",
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
-    "gates/report_hook.py": "runs in foreign Pythons, where nothing of ours is importable",
     "gates/configured_support.py": "settings of test tools that name what is loaded first",
     "gates/script_targets.py": "scripts of package.json that a check runs",
     "gates/integrity/selection.py": "keys of manifests that say which tests run",
@@ -208,11 +212,6 @@ MAY_NAME = {
     "contracts/touched_contracts.py": "where the module of a model may stand",
     "gates/sitecustomize_hook.py": "runs in foreign Pythons, where nothing of ours is importable",
     "gates/junit.py": "modules as JUnit reports of Python spell them",
-    "impact/classes.py": "modules of Python, by the units of its syntax tree",
-    "impact/exposure.py": "likewise",
-    "impact/kept_results.py": "likewise",
-    "impact/readers.py": "likewise",
-    "impact/spread.py": "likewise",
     "impact/targets.py": "what Python and Node try when a command names a file without its ending",
     "impact/reach.py": "tests that offer nothing: fewer than are found, so that more is built",
     "run/regressions/trace.py": "executions are seen of Python alone: its changes are followed",

@@ -8,9 +8,8 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.languages.python.marks import name_of
 from runner.lazy_pattern import regex
-from runner.text.syntax import python_tree
+from runner.text.syntax import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,6 @@ from runner.languages.base import (
 from runner.languages.c_like_lexer import PLAIN
 
 _NAMES = "runner.languages.go.names"
-_ASSERTIONS = "runner.languages.go.assertions"
 LITERALS = re.compile(PLAIN + r"|'(?:\\.|[^'\\\n])+'|`[^`]*`?", re.DOTALL)
 
 LANGUAGE = Language(
@@ -33,14 +32,12 @@ LANGUAGE = Language(
     ),
     test_file=re.compile(r"(?:\A|/)[^/]*_test\.go\Z"),
     find_tests=later("runner.languages.test_functions", "find_go_tests"),
-    tests_of=later(_ASSERTIONS, "tests_of"),
     loosen_tests=later("runner.languages.go.loose_tests", "loosen_tests"),
     # `TestMain`, and what initialises a package
     loaded_first=re.compile(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE
     ),
-    test_command=later(_ASSERTIONS, "test_command"),
-    literals=LITERALS,
+    test_command=later("runner.languages.test_commands", "make_go_command"),
     coverage=Coverage(
         needed="have the test contracts run `go test`",
         function=re.compile(rb"\bfunc\b"),

@@ -22,7 +22,6 @@ from runner.lazy_pattern import regex
 DYNAMIC = "*js"
 """Imports by names that are made at run time."""
 _NAMES = "runner.languages.javascript.names"
-_ASSERTIONS = "runner.languages.javascript.assertions"
 LITERALS = regex(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
 _TSC = "node_modules/.bin/tsc"
 # Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
@@ -58,17 +57,14 @@ LANGUAGE = Language(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     find_tests=later("runner.languages.test_functions", "find_script_tests"),
-    tests_of=later(_ASSERTIONS, "tests_of"),
-    loosen_tests=later(_ASSERTIONS, "loosen_tests"),
+    loosen_tests=later("runner.languages.javascript.loose_tests", "loosen_tests"),
     # what a file sets in another one's objects before the first test: mocha runs all in one process
     loaded_first=re.compile(
         rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)+\s*[-+*/|&?]*=(?![=>])"
         rb"|^Object\.(?:assign|definePropert\w+)\(",
         re.MULTILINE,
     ),
-    test_command=later(_ASSERTIONS, "test_command"),
-    literals=LITERALS,
-    swallowed=later(_ASSERTIONS, "find_swallowed"),
+    test_command=later("runner.languages.test_commands", "make_script_command"),
     coverage=Coverage("have the test contracts run Node or jest, or install @vitest/coverage-v8"),
     compiler=Compiler(
         "tsc",

@@ -21,7 +21,6 @@ UNREADABLE = "?py"
 DYNAMIC = "*py"
 """Imports by names that are made at run time."""
 _IMPORTS = "runner.languages.python.imports"
-_ASSERTIONS = "runner.languages.python.assertions"
 
 LANGUAGE = Language(
     title="Python",
@@ -38,7 +37,6 @@ LANGUAGE = Language(
     test_file=regex(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
     collected=regex(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
     find_tests=later("runner.languages.test_functions", "find_python_tests"),
-    tests_of=later(_ASSERTIONS, "tests_of"),
     # what a module sets in another one, or patches for good, when it is imported
     loaded_first=regex(
         rb"(?m)^\w+(?:\.\w+)+(?:\[[^\n]*\])?\s*[-+*/|&%]?=(?!=)"
@@ -46,8 +44,7 @@ LANGUAGE = Language(
         rb"|^[\w.]*\bpatch[\w.]*\([^\n]*\.start\(\)"
         rb"|^(?!sys\.path\b)\w+\.\w+\.(?:update|append|insert|clear|add)\("
     ),
-    test_command=later(_ASSERTIONS, "test_command"),
-    swallowed=later(_ASSERTIONS, "find_swallowed"),
+    test_command=later("runner.languages.test_commands", "make_python_command"),
     coverage=Coverage(
         "have the test contracts run Python without -I or -E, with coverage.py installed"
     ),

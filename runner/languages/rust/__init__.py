@@ -16,8 +16,8 @@ from runner.languages.base import (
     later,
 )
 
+_INNER_TESTS = "runner.languages.rust.inner_tests"
 _NAMES = "runner.languages.rust.names"
-_ASSERTIONS = "runner.languages.rust.assertions"
 LITERALS = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|r#"(?:.*?)"#|"(?:\\.|[^"\\])*"?' r"|'(?:\\.|[^'\\\n])'", re.DOTALL
 )
@@ -37,10 +37,8 @@ LANGUAGE = Language(
     ),
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
     find_tests=later("runner.languages.test_functions", "find_rust_tests"),
-    tests_of=later(_ASSERTIONS, "tests_of"),
-    inner_tests=InnerTests(b"#[cfg(test)]", later(_ASSERTIONS, "find_inner_tests")),
-    loosen_tests=later(_ASSERTIONS, "loosen_tests"),
-    literals=LITERALS,
+    inner_tests=InnerTests(b"#[cfg(test)]", later(_INNER_TESTS, "find_inner_tests")),
+    loosen_tests=later(_INNER_TESTS, "loosen_tests"),
     coverage=Coverage(
         needed="have the test contracts run `cargo test`",
         tools=("cargo-llvm-cov", "cargo-tarpaulin"),
