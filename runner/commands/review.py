@@ -89,7 +89,13 @@ def _review(
     shown = waiting.choose_waiting(project, given.what, known) if given.what else unanswered
     by_hand = () if given.what else waiting.list_staged_by_hand(project, state)
     if given.json:
-        waits = [waiting_document.describe_waiting(project, state, one) for one in shown]
+        waits = [
+            {
+                **waiting_document.describe_waiting(project, state, one),
+                "acceptance": waiting_document.describe_acceptance(project, state.task(one.task)),
+            }
+            for one in shown
+        ]
         print(
             document(
                 "review",

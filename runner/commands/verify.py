@@ -158,7 +158,12 @@ def ship_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--strict",
         action="store_true",
-        help="what wrote code needs tests or a contract, and tests that notice small changes to it",
+        help="code needs tests or a contract; tests must notice a stub and small changes",
+    )
+    add(
+        "--assurance",
+        choices=("tests", "independent"),
+        help="the grade of every task; tests asks for no more than a proof",
     )
     add("--pr", action="store_true", help="push the branch and open a pull request, with gh")
     add_proof_flags(parser)
@@ -172,7 +177,11 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     pull = find_request(project) if given.pr else None
     if pull is not None and (tag := last_ship_tag(project, project.state())):
         return _publish(project, pull, tag, as_json=given.json)
-    done = ship(project, ShipRequest(given.tag, given.unproven, given.strict), tell)
+    done = ship(
+        project,
+        ShipRequest(given.tag, given.unproven, given.strict, given.assurance == "independent"),
+        tell,
+    )
     if done.shortfall is not None:
         _say_shortfall(done.shortfall, as_json=given.json)
         return ExitCode.FAILED

@@ -350,8 +350,9 @@ def _overlay_layers(
         found = said
         if one.layer.origin is Origin.REPOSITORY:
             affordable, dear = _within_budgets(said, values, one)
-            found, loose = _tighten(affordable, values, one)
-            notes += [*dear, *loose]
+            assured, less = _without_less_assurance(affordable, values, one)
+            found, loose = _tighten(assured, values, one)
+            notes += [*dear, *less, *loose]
         elif "review" in found and one.layer.origin is not Origin.USER:
             values["review_insisted"] = True
         if "plan_review" in found and one.layer.origin in (Origin.ENVIRONMENT, Origin.FLAG):
@@ -391,6 +392,19 @@ def _more(found: Mapping[str, object], values: Mapping[str, object], name: str) 
     asked, allowed = found[name], values[name]
     most, wanted = amount_of(str(allowed)), amount_of(str(asked))
     return most is None or wanted is None or wanted > most
+
+
+def _without_less_assurance(
+    found: dict[str, object], values: Mapping[str, object], one: _Opened
+) -> tuple[dict[str, object], list[str]]:
+    """The repository's values without a grade below the one that the person wants."""
+    if "assurance" not in found or values.get("assurance") != "independent":
+        return found, []
+    rest = {name: value for name, value in found.items() if name != "assurance"}
+    if found["assurance"] == "independent":
+        return rest, []
+    where = one.where(["assurance"])
+    return rest, [f'{where}: assurance is ignored: your own settings want "independent"']
 
 
 def _tighten(

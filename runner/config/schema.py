@@ -298,6 +298,7 @@ class Given(BaseSettings):
     require_contracts: (
         Annotated[Literal["api", "api,data", "none"], BeforeValidator(split_kinds)] | None
     ) = None
+    assurance: Annotated[Literal["tests", "independent"], BeforeValidator(lower_case)] | None = None
     strict: bool | None = None
     coverage_missing: Annotated[Literal["warn", "fail"], BeforeValidator(lower_case)] | None = None
     contract_examples: Whole | None = None

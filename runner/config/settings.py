@@ -216,6 +216,9 @@ class Settings:
     write), `always` (everything; code by tests or a contract) or `never`."""
     require_contracts: str = "api"
     """Written types of tasks that need Contracts: `api`, `api,data` or `none`."""
+    assurance: str = "tests"
+    """The grade without which work of agents, models and commands waits for a person: `tests`
+    (no more than a proof) or `independent`."""
     strict: bool = False
     """Whether a failure that was there before a change refuses it too."""
     coverage_missing: str = "warn"

@@ -267,7 +267,7 @@ class Preparation:
             plan=step.plan,
             phase=step.phase,
             reviewed=self._is_seen(task),
-            by_person=self._is_by_person(task),
+            by_person=self.is_by_person(task),
             revised=_is_revised(task, self.ledger.state.task(task.id)),
             red_first=wants_red_first(shown, self.settings, named, is_new_work=new),
             again=_was_tried(known),
@@ -302,7 +302,7 @@ class Preparation:
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
         return written or self.review_mode(task) is ReviewMode.PROMPT
 
-    def _is_by_person(self, task: Task) -> bool:
+    def is_by_person(self, task: Task) -> bool:
         """Whether a person wrote what the task does, in the plan or on a branch of their own."""
         chosen = self.implementer(task)
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
@@ -338,7 +338,7 @@ class Preparation:
             again=_was_tried(self.ledger.state.task(task.id)),
             review=self.review_mode(task),
             reviewed=self._is_seen(task),
-            by_person=self._is_by_person(task),
+            by_person=self.is_by_person(task),
             revised=_is_revised(task, self.ledger.state.task(task.id)),
             rules=rules,
             secrets=tuple(self.settings.secrets_for(task, self.environ).items()),

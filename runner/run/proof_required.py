@@ -15,6 +15,7 @@ from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, 
 from runner.model.words import PROVES_NOTHING
 from runner.plan.shell.quiet_lines import starts_no_program
 from runner.plan.shell.shell_commands import tests_in
+from runner.run.assurance import ITEMS_HINT, NO_ITEMS, lacks_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,6 +105,8 @@ def unprovable(
         return Reason.WISH, WISH
     if lacks_contracts(task, settings):
         return Reason.PROOF, f"{contracts_message(task)}; {contracts_hint(task)}"
+    if implementer.name not in _BY_A_PERSON and lacks_items(task, settings):
+        return Reason.PROOF, f"{NO_ITEMS}; {ITEMS_HINT}"
     if not task.writes_anything or without_proof(task.no_proof, task.outputs):
         return None
     most = strongest_possible(task, settings)

@@ -18,6 +18,8 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED, ITEM_REVIEW, UNRUN
 from runner.run import permission_prompts
+from runner.run.assurance import CHECK as ASSURANCE
+from runner.run.assurance import find_lack
 from runner.run.limits import held_out_rounds
 from runner.run.review import (
     WHOLE_RUN,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from runner.run.workers import Message
 
 
-_OF_A_PERSON = frozenset({ITEM_REVIEW, UNRUN, HELD_OUT, HELD_OUT_FAILED})
+_OF_A_PERSON = frozenset({ASSURANCE, ITEM_REVIEW, UNRUN, HELD_OUT, HELD_OUT_FAILED})
 """Checks of questions that are no use to an implementer."""
 
 
@@ -191,7 +193,8 @@ class ReviewQueue:
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """What becomes of questions that only a person can answer: one repair, then it waits."""
-        outcome = self.apply_answers(task, self._ask_about_tests(task, outcome))
+        outcome = self._ask_about_assurance(task, self._ask_about_tests(task, outcome))
+        outcome = self.apply_answers(task, outcome)
         if outcome.ending is not Ending.FAILED or not outcome.questions or not outcome.changes:
             return outcome
         state = self.review.ledger.state
@@ -217,6 +220,15 @@ class ReviewQueue:
             return asked
         known = is_approved(state, task.id, outcome.changes, asked.questions)
         return asked if known else outcome
+
+    def _ask_about_assurance(self, task: Task, outcome: Outcome) -> Outcome:
+        """The outcome with a question where its grade is below the one that the settings want."""
+        wanted = self.retries.settings.assurance == "independent" and outcome.changes
+        passed = outcome.ending is Ending.PASSED and not self.preparation.is_by_person(task)
+        question = find_lack(outcome.proofs) if wanted and passed else None
+        if question is None:
+            return outcome
+        return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, question))
 
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
         """Whether its implementer tries once more: it was not told of this before."""

@@ -6,7 +6,7 @@ from forge import Forge
 from workplace import a_task
 
 from runner.app.answer.waiver import Waive, waive
-from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.declare_ship import ShipRequest, notices_nothing, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
 from runner.app.prove.prove_tree import Snapshot, find_uncommitted
@@ -14,7 +14,7 @@ from runner.app.prove.publish import find_request, publish_ship
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import Source, Standing
-from runner.model import Action
+from runner.model import Action, Proof, Verdict, digest_of
 from runner.repo.read import Repository
 
 MODEL = "def total(prices):\n    return sum(prices)\n\n\ndef unused():\n    return 1\n"
@@ -277,3 +277,20 @@ def test_no_pull_request_goes_from_the_branch_that_takes_them(shop, tmp_path, mo
     with pytest.raises(RunnerError) as told:
         find_request(opened_at(shop))  # main, of a remote without any branch
     assert told.value.code is ExitCode.PERSON
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts", "expected"),
+    [
+        (Verdict.PASS, {"stub": 1, "noticed": 0, "survived": 0}, False),
+        (Verdict.PASS, {"stub": 1, "noticed": 1, "survived": 2}, False),
+        (Verdict.PASS, {"stub": 1, "noticed": 0, "survived": 3}, True),
+        (Verdict.PASS, {"stub": 0, "noticed": 0, "survived": 0}, True),
+        (Verdict.SKIPPED, {"stub": 0, "noticed": 0, "survived": 0}, False),
+        (Verdict.PASS, {"mutants": 1, "noticed": 1, "survived": 0}, False),
+    ],
+)
+def test_a_strict_ship_knows_what_was_measured_and_not_noticed(verdict, counts, expected):
+    row = tuple(counts.items())
+    proof = Proof("mutation", "mutation", "", verdict, 0, 1.0, digest_of(b""), None, row)
+    assert notices_nothing((proof,)) is expected

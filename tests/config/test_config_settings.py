@@ -214,6 +214,21 @@ class TestReview:
         assert loaded.settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
         assert "may only tighten" in loaded.notes[0]
 
+    @pytest.mark.parametrize(
+        ("own", "repository", "holds", "notes"),
+        [
+            ("tests", "independent", "independent", 0),
+            ("independent", "tests", "independent", 1),
+            ("independent", "independent", "independent", 0),
+        ],
+    )
+    def test_a_repository_raises_the_assurance_alone(self, house, own, repository, holds, notes):
+        house.user(f'assurance = "{own}"\n')
+        house.repository(f'assurance = "{repository}"\n')
+        loaded = house.load()
+        assert loaded.settings.assurance == holds
+        assert len(loaded.notes) == notes
+
     def test_a_plan_tightens_too(self):
         assert Settings().review_of(ReviewMode.PROMPT, ReviewMode.OFF) is ReviewMode.PROMPT
         assert Settings().review_of(ReviewMode.OFF, ReviewMode.PROMPT) is ReviewMode.PROMPT

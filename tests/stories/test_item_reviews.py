@@ -98,6 +98,17 @@ def test_another_model_that_answers_every_item_makes_it_independent(shop):
     message = shop.git("log", "-1", "--format=%B", "main", "--", "app.py")
     assert "Grade: proven, independent" in message
     assert message.count("Acceptance: A") == 2
+    for command in ("show", "evidence"):
+        said = shop.runner(command, "TASK-001").said
+        assert "  A2: below zero is refused" in said
+        assert "met, by" in said
+        assert "acceptance:A" not in said
+        found = json.loads(shop.runner(command, "TASK-001", "--json").out)["evidence"]
+        assert [(row["item"], row["verdict"]) for row in found["acceptance"]] == [
+            ("A1", "met"),
+            ("A2", "met"),
+        ]
+        assert all(one["kind"] != "acceptance" for one in found["proofs"])
 
 
 def test_what_is_not_met_goes_back_with_the_sentence(shop):
@@ -122,6 +133,9 @@ def test_what_a_reader_cannot_show_waits_for_a_person(shop, changed, asked):
     ended = shop.run()
     assert ended.code == 3, ended.said
     assert asked in shop.runner("review").said
+    assert "  A2: below zero is refused" in shop.runner("review", "TASK-001").said
+    [waits] = json.loads(shop.runner("review", "--json").out)["waiting"]
+    assert [row["item"] for row in waits["acceptance"]] == ["A1", "A2"]
     assert len(shop.happened("attempt.started")) == 1
     assert shop.runner("approve", "TASK-001").code == 0
     ended = shop.run()
@@ -134,3 +148,38 @@ def test_a_command_may_answer_by_item_too(shop):
     ended = shop.run()
     assert ended.code == 0, ended.said
     assert grade(shop) == ("tests", ["reviewed by a model that is not known"])
+
+
+def test_assurance_has_what_is_not_independent_wait_for_a_person(shop):
+    shop = shop(answer(), assurance="independent", review_command="cat {desk}")
+    ended = shop.run()
+    assert ended.code == 3, ended.said
+    assert "no independent evidence" in shop.runner("review").said
+    assert len(shop.happened("attempt.started")) == 1
+    assert shop.runner("approve", "TASK-001").code == 0
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop)[0] == "tests"
+    refused = shop.runner("ship", "--assurance", "independent")
+    assert refused.code == 3
+    assert "1 task is not independent" in refused.said
+    assert shop.runner("ship").code == 0
+
+
+def test_assurance_lets_land_what_another_reader_covers(shop):
+    shop = shop(answer(), assurance="independent", model_review="strict", model_execute="writer")
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert grade(shop)[0] == "independent"
+    assert shop.runner("ship", "--assurance", "independent").code == 0
+
+
+def test_assurance_refuses_a_task_without_acceptance_items(shop):
+    shop = shop(answer(), assurance="independent")
+    shop.edit_plan("- A1: ", "- ")
+    shop.edit_plan("- A2: ", "- ")
+    found = shop.runner("validate")
+    assert found.code != 0
+    assert "no line of Acceptance has an id" in found.said
+    assert shop.run().code != 0
+    assert not shop.happened("attempt.started")

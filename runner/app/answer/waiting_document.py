@@ -26,10 +26,13 @@ from runner.app.answer.waiting import (
 from runner.app.write.workplace import display_path
 from runner.context.task_plan import plan_text
 from runner.errors import ExitCode, RunnerError
+from runner.journal.events import AttemptFinished
+from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.model.words import WHAT_CHANGED
 from runner.repo.read import Repository
+from runner.report.acceptance_table import describe_table, format_table
 from runner.report.documents import document, document_line
 from runner.report.next_step import next_step
 from runner.run.permission_prompts import call_text, format_questions
@@ -46,7 +49,8 @@ if TYPE_CHECKING:
     from runner.context import task_plan
     from runner.journal.session_events import DraftProposed
     from runner.journal.state import RunState
-    from runner.journal.task_state import Planned
+    from runner.journal.task_state import Planned, TaskState
+    from runner.model import Proof
     from runner.project import Project
     from runner.writes.staging import Staged
 else:
@@ -76,6 +80,32 @@ def describe_waiting(project: Project, state: RunState, one: Waiting) -> dict[st
         **_by_kind(project, state, one),
         **({"culprit": one.culprit, "approved": known.approved} if one.culprit else {}),
     }
+
+
+def _find_proofs(project: Project, known: TaskState) -> Sequence[Proof]:
+    """Return what was proven of work that waits; the journal alone keeps it of a question."""
+    if known.held is None or known.passed is not None:
+        return known.passed.proofs if known.held and known.passed else ()
+    records = read_journal(project.journal_path, wanted=("attempt.finished",))
+    proofs: Sequence[Proof] = ()
+    for record in records:
+        if record.task == known.id and isinstance(record.event, AttemptFinished):
+            proofs = record.event.proofs
+    return proofs
+
+
+def describe_acceptance(project: Project, known: TaskState) -> list[dict[str, object]]:
+    """Return the acceptance table of work that waits; it has no rows where there is none."""
+    proofs = _find_proofs(project, known)
+    tasks = (task for task in project.plan(project.plan_bytes).tasks if task.id == known.id)
+    return [row for task in tasks for row in describe_table(task, proofs)]
+
+
+def _format_acceptance(project: Project, known: TaskState) -> Iterator[str]:
+    proofs = _find_proofs(project, known)
+    tasks = (task for task in project.plan(project.plan_bytes).tasks if task.id == known.id)
+    if lines := [f"  {line}" for task in tasks for line in format_table(task, proofs)]:
+        yield from ("acceptance:", *lines)
 
 
 def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
@@ -205,6 +235,7 @@ def lines_below(
         yield from (display(f"{found.path}: {found.message}") for found in told)
         if asks_about_tests(known):
             yield f"next: {next_step(known, state)}"
+        yield from _format_acceptance(project, known) if whole else ()
     yield from (f"{change.action} {display(change.path)}" for change in one.changes)
     if one.kind == DRAFT:
         yield from draft_answers.format_draft(project, one.task, whole=whole)

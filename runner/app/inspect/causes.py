@@ -204,10 +204,9 @@ class Inquiry:
             )
             return Cause(task.id, text + self._read(task))
         own = [proof for proof in known.proofs if not proof.is_of_another_task]
-        passed = [proof for proof in own if proof.verdict is not Verdict.SKIPPED]
+        ran = [proof for proof in own if proof.row is None and proof.verdict is not Verdict.SKIPPED]
         details = tuple(
-            f"{display(one.id)}: {one.verdict}, exit {one.exit}, {one.seconds:.2f} s"
-            for one in passed
+            f"{display(one.id)}: {one.verdict}, exit {one.exit}, {one.seconds:.2f} s" for one in ran
         )
         landed = f" as {short(known.commit)}" if known.commit else ", having changed nothing"
         proven = f", {display(graded.words)}"

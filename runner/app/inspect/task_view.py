@@ -9,6 +9,7 @@ from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
 from runner.plan.task_types import classify, describe_type
+from runner.report.acceptance_table import describe_table, format_table
 from runner.report.documents import grade_part
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
@@ -50,6 +51,7 @@ def portrait(
             "evidence",
             _evidence(task, known, evidence, view.grades.get(task.id), digests=digests),
         )
+        yield from _with_heading("acceptance", format_table(task, evidence.proofs))
     yield from _with_heading("work that has not landed", _format_held_work(known))
     yield from _with_heading("decisions", _decisions(past))
 
@@ -197,7 +199,8 @@ def _evidence(
 ) -> Iterator[str]:
     worth = f"{display(graded.words)}; " if graded is not None else ""
     yield f"{worth}{_STANDING[evaluate_standing(known, task.spec)]}"
-    ran = [display(one.id) for one in evidence.proofs if proof_kind(one) is not None]
+    proofs = [one for one in evidence.proofs if one.row is None]
+    ran = [display(one.id) for one in proofs if proof_kind(one) is not None]
     yield from _field("By the runner", ", ".join(ran))
     yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
     commit = display(evidence.commit) if digests else short(evidence.commit)
@@ -206,7 +209,7 @@ def _evidence(
         yield from _field("Tree", display(evidence.tree))
         yield from _field("Digest, what", evidence.spec.what)
         yield from _field("Digest, proof", evidence.spec.proof)
-    for proof in evidence.proofs:
+    for proof in proofs:
         yield from _proof(proof, digests=digests)
     cover = evidence.coverage
     if cover is not None:
@@ -280,7 +283,8 @@ def _describe_evidence(view: View, task: Task) -> dict[str, object] | None:
         "tree": evidence.tree,
         "spec": evidence.spec,
         "doneAt": evidence.done_at,
-        "proofs": evidence.proofs,
+        "proofs": [one for one in evidence.proofs if one.row is None],
+        "acceptance": describe_table(task, evidence.proofs),
         "coverage": evidence.coverage,
         "patterns": evidence.patterns,
         "record": evidence.record,

@@ -18,6 +18,7 @@ from runner.plan.body import suggest_by_info
 from runner.plan.diagnostic import Problem
 from runner.plan.source import text_of
 from runner.plan.spans import Places
+from runner.run.assurance import ITEMS_HINT, NO_ITEMS
 from runner.run.proof_required import (
     PROOF_HINT,
     WISH,
@@ -48,6 +49,8 @@ class Verdict(NamedTuple):
     """Whether it is BLOCKED for certain; else it may be, or is DONE and unproven."""
     nobody: bool = False
     """Whether it is for want of an implementer."""
+    refused: bool = False
+    """Whether `validate` refuses the task for it."""
 
 
 class Verdicts:
@@ -105,6 +108,7 @@ def unready(
         if found is not None:
             hint = f"{_almost(sections, task)}{found.hint}" if found.nobody else found.hint
             severity = blocked if found.blocks else Severity.WARNING
+            severity = Severity.ERROR if found.refused else severity
             yield _problem(places, task, found.message, hint, severity)
 
 
@@ -120,6 +124,8 @@ def _judge(task: Task, settings: Settings) -> Verdict | None:
     if lacks is not None and lacks_contracts(task, settings):
         message = f"{task.id} will be BLOCKED (proof): {contracts_message(task)}"
         return Verdict(message, contracts_hint(task), blocks=True)
+    if lacks is not None and lacks[1].startswith(NO_ITEMS):
+        return Verdict(f"{task.id}: {NO_ITEMS}", ITEMS_HINT, blocks=True, refused=True)
     if lacks is not None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return Verdict(message, PROOF_HINT, blocks=True)

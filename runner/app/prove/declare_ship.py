@@ -27,7 +27,7 @@ from runner.journal.grading import grades_of
 from runner.journal.session_events import ShipDeclared
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model import Grade, ProvenBy, digest_of
+from runner.model import Grade, ProvenBy, Verdict, digest_of
 from runner.model.grades import is_code
 from runner.project import BUILD
 from runner.repo.refs import free_tag, make_tag, require_free, slug
@@ -46,11 +46,11 @@ from runner.text.display import display
 from runner.text.wording import join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from runner.app.artifacts import artifact_export
     from runner.journal.session_events import TreeVerified
-    from runner.model import Graded, Task
+    from runner.model import Graded, Proof, Task
     from runner.project import Project, Reading
     from runner.repo.read import Repository
     from runner.run.proof.verification import Subject, Verified
@@ -68,6 +68,8 @@ class ShipRequest:
     """Ship tasks that are DONE and unproven, too."""
     strict: bool = False
     """What wrote code needs tests or a contract."""
+    independent: bool = False
+    """Each task needs the grade `independent`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,24 +261,49 @@ def _refuse_unproven(
     """Raise RunnerError (exit 3) for tasks whose DONE is worth less than is asked for."""
     explained = find_explained([one.task for one in subjects], grades)
     lacking = {} if request.unproven else find_unproven(grades).keys() - explained
-    weak = [one.task.id for one in subjects if request.strict and _is_weak(one, grades)]
+    weak = [
+        one.task.id
+        for one in subjects
+        if (request.strict and _is_weak(one, grades))
+        or (request.independent and not grades[one.task.id].is_independent)
+    ]
     named = [id_ for id_ in grades if id_ in lacking or id_ in weak]
     if not named:
         return
     _finish(session, subjects, ExitCode.PERSON)
-    lines = "\n".join(f"  {id_}: {grades[id_].words}" for id_ in named)
-    asked = "code without tests or a contract" if request.strict else "unproven"
+    lines = "\n".join(f"  {id_}: {_explain(id_, subjects, grades, request)}" for id_ in named)
+    asked, lacks = _name_what_lacks(request)
     # a waiver takes the place of a proof, so what is proven by less than is asked for can have none
-    to_waive = [id_ for id_ in named if not grades[id_].is_proven]
+    to_waive = [id_ for id_ in named if not grades[id_].is_proven and not request.independent]
     ways = [f"runner waive {id_} --reason …" for id_ in to_waive[:1]]
-    ways += [] if request.strict else ["runner ship --unproven"]
+    ways += [] if request.strict or request.independent else ["runner ship --unproven"]
     raise RunnerError(
         f"nothing was shipped: {plural(len(named), 'task')} {'is' if len(named) == 1 else 'are'}"
         f" {asked}",
         detail=lines,
-        hint=f"give what is named {'tests or a contract' if request.strict else 'a proof'}"
+        hint=f"give what is named {lacks}"
         f" and run again{'; ' if ways else ''}{', or '.join(f'`{one}`' for one in ways)}",
         code=ExitCode.PERSON,
+    )
+
+
+def _name_what_lacks(request: ShipRequest) -> tuple[str, str]:
+    """Return what the named tasks are, and what each of them needs."""
+    if request.independent:
+        return "not independent", "held-out tests or a review for each acceptance item"
+    if request.strict:
+        return "code without tests or a contract", "tests or a contract"
+    return "unproven", "a proof"
+
+
+def _explain(
+    id_: str, subjects: Sequence[Subject], grades: Mapping[str, Graded], request: ShipRequest
+) -> str:
+    """Return the grade of a task, and that its tests notice nothing where they were tried."""
+    [one] = [one for one in subjects if one.task.id == id_]
+    more = ", and its tests notice no change of its code"
+    return grades[id_].words + (
+        more if request.strict and notices_nothing(one.known.proofs) else ""
     )
 
 
@@ -286,13 +313,17 @@ def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
     if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
         return False
     strong = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
-    return graded.by not in strong or not graded.is_proven or _notices_nothing(one)
+    return graded.by not in strong or not graded.is_proven or notices_nothing(one.known.proofs)
 
 
-def _notices_nothing(one: Subject) -> bool:
-    """Whether small changes of the task's functions ran, and its tests noticed none."""
-    counts = [dict(proof.counts) for proof in one.known.proofs if proof.kind == MUTATION]
-    return any(row.get("survived") and not row.get("noticed") for row in counts)
+def notices_nothing(proofs: Iterable[Proof]) -> bool:
+    """Whether tests noticed no stub, or none of the small changes, where these ran."""
+    ran = [proof for proof in proofs if proof.kind == MUTATION]
+    counts = [(proof.verdict is not Verdict.SKIPPED, dict(proof.counts)) for proof in ran]
+    return any(
+        (measured and row.get("stub") == 0) or (row.get("survived") and not row.get("noticed"))
+        for measured, row in counts
+    )
 
 
 def _declare(

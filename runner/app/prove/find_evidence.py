@@ -23,6 +23,7 @@ from runner.model import Grade
 from runner.model.grades import proof_kind
 from runner.repo.read import Repository
 from runner.repo.trailers import coverage_line, tools_line
+from runner.report.acceptance_table import describe_table, format_table
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
 from runner.run.proof_required import PROOF_HINT, find_unproven_beneath, has_proof
@@ -146,11 +147,13 @@ def evidence_document(found: TaskEvidence) -> str:
         **grade_part(found.graded),
         standing=found.standing,
         unverified=found.unverified,
-        evidence=_describe_evidence(found.evidence, found.known.usage),
+        evidence=_describe_evidence(found.task, found.evidence, found.known.usage),
     )
 
 
-def _describe_evidence(evidence: Evidence | None, usage: Usage) -> dict[str, object] | None:
+def _describe_evidence(
+    task: Task, evidence: Evidence | None, usage: Usage
+) -> dict[str, object] | None:
     if evidence is None:
         return None
     return {
@@ -162,7 +165,8 @@ def _describe_evidence(evidence: Evidence | None, usage: Usage) -> dict[str, obj
         "tree": evidence.tree,
         "spec": evidence.spec,
         "doneAt": evidence.done_at,
-        "proofs": evidence.proofs,
+        "proofs": [one for one in evidence.proofs if one.row is None],
+        "acceptance": describe_table(task, evidence.proofs),
         "regression": evidence.regression or None,
         "coverage": evidence.coverage,
         "review": evidence.review,
@@ -197,9 +201,12 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
         yield f"{'Copied files':<16}{display(', '.join(evidence.included))}"
         if digests and found.included_digest:  # in this text alone, which stays on this machine
             yield f"{'Digest, copied':<16}{found.included_digest}"
-    yield "Proofs" if evidence.proofs else "Proofs          none"
-    for proof in evidence.proofs:
+    proofs = [one for one in evidence.proofs if one.row is None]
+    yield "Proofs" if proofs else "Proofs          none"
+    for proof in proofs:
         yield from _proof(proof, digests=digests)
+    table = [f"  {line}" for line in format_table(task, evidence.proofs)]
+    yield from ("Acceptance", *table) if table else ()
     if evidence.lacks:
         yield ""
         yield "not carried by the commit's trailers:"
@@ -208,7 +215,8 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
 
 def _list_ran(proofs: Iterable[Proof]) -> str:
     """The ids of what the runner ran and what passed; empty where that is nothing."""
-    return ", ".join(display(one.id) for one in proofs if proof_kind(one) is not None)
+    ran = (one.id for one in proofs if one.row is None and proof_kind(one) is not None)
+    return ", ".join(map(display, ran))
 
 
 def _fields(evidence: Evidence, usage: Usage, *, digests: bool) -> Iterator[str]:

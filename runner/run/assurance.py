@@ -1,0 +1,39 @@
+"""The setting `assurance`: work that is not graded `independent` waits for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.model import Finding, Severity
+from runner.model.grades import grade_of
+from runner.model.work import items_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from runner.config.settings import Settings
+    from runner.model import Proof, Task
+
+CHECK = "assurance"
+"""The check under which work asks a person whose grade is too low."""
+NO_ITEMS = "no line of Acceptance has an id, and assurance asks for them"
+ITEMS_HINT = "write Acceptance with a line for each item: - A1: what must hold"
+WAYS = "hold tests out, write Test author, or have another model review each item"
+"""How a task comes to the grade."""
+
+
+def find_lack(proofs: Iterable[Proof]) -> Finding | None:
+    """Return the question about work that is not `independent`; None where it is."""
+    if grade_of(proofs).is_independent:
+        return None
+    return Finding(
+        CHECK,
+        "its acceptance items have no independent evidence, and the settings ask for it",
+        severity=Severity.QUESTION,
+        hint=f"{WAYS}; approved, it lands with the grade that it has",
+    )
+
+
+def lacks_items(task: Task, settings: Settings) -> bool:
+    """Return whether a task can never be `independent` as it is written, and must be."""
+    return settings.assurance == "independent" and task.writes_anything and not items_of(task)
