@@ -200,6 +200,10 @@ class GateContext:
                 return change.content
         return self.before(path)
 
+    def before_own_work(self, path: str) -> bytes | None:
+        """The bytes of a path at the base without what the task itself landed there earlier."""
+        return self.former[path] if path in self.former else self.before(path)
+
     def is_test(self, path: str) -> bool:
         """Whether a file belongs to tests: by its path, or since a test contract runs it."""
         if is_test_path(path):

@@ -172,8 +172,7 @@ def _counts(path: str, bench: GateContext) -> bool:
 
 def _around(one: Changed, bench: GateContext) -> bytes | None:
     """What was there before the task, as far as it still is; None for a file that it made."""
-    place = one.origin or one.path
-    return bench.former[place] if place in bench.former else bench.before(place)
+    return bench.before_own_work(one.origin or one.path)
 
 
 def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:

@@ -77,7 +77,7 @@ def evaluate(check: Check, bench: GateContext) -> Proved:
     if not asked:
         return Proved(None)
     shown = Shown()
-    stubbed = stub_changes(bench.changes, bench.before, bench.is_test)
+    stubbed = stub_changes(bench.changes, bench.before_own_work, bench.is_test)
     run_stub(shown, asked, stubbed, bench)
     findings = tuple(_refuse_stub(check, shown, bench))
     if shown.by and bench.settings.mutation != "off" and not bench.by_person:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates.base_result import earlier
 from runner.gates.mutation.function_bodies import code_of, functions_in
-from runner.model import Finding, Severity
+from runner.model import Action, Change, Finding, Severity, digest_of
 from runner.model.grades import is_code
 from runner.plan.task_types import classify
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext
     from runner.gates.base_result import BaseResult
-    from runner.model import Change, Task
+    from runner.model import Task
 
 CHECK = "red-first"
 _WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "check"})
@@ -41,8 +41,21 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
 
 
 def run_before(check: Check, bench: GateContext) -> BaseResult | None:
-    """How a check ends on the base with the tests of the change; None where that is not known."""
-    return earlier(check, bench, tuple(one for one in bench.changes if bench.is_test(one.path)))
+    """How a check ends on the base with the tests of the change; None where that is not known.
+
+    What the task landed earlier is taken back: a task that is built again is not shown by it.
+    """
+    tests = [one for one in bench.changes if bench.is_test(one.path)]
+    own = (path for path in bench.former if not bench.is_test(path))
+    return earlier(check, bench, (*tests, *(_take_back(path, bench) for path in own)))
+
+
+def _take_back(path: str, bench: GateContext) -> Change:
+    now, then = bench.before(path), bench.former[path]
+    before = None if now is None else digest_of(now)
+    if then is None:
+        return Change(path, Action.DELETE, 0, before, None)
+    return Change(path, Action.MODIFY, 0o100644, before, digest_of(then), then)
 
 
 def findings(
