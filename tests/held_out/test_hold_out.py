@@ -231,7 +231,7 @@ def test_a_link_is_refused(shop):
 
 
 def test_a_secret_is_refused(shop):
-    key = "AKIA" + "QWERTYUIOPASDFGH"
+    key = "HGFDSAPOIUYTREWQAIKA"[::-1]
     shop.write(PATH, f"KEY = '{key}'\n".encode())
     with pytest.raises(RunnerError) as error:
         shop.hold_out(PATH)

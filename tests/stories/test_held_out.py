@@ -61,7 +61,7 @@ def test_undo_puts_the_files_back_and_says_that_they_were_in_git(workplace, monk
 
 def test_a_secret_in_a_held_out_file_is_a_question(workplace, monkeypatch):
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
-    key = "AKIA" + "Q3EGRLQ4ZT7WXYVN"
+    key = "HGFDSAPOIUYTREWQAIKA"[::-1]
     planned(workplace, files={TESTS: f"{HELD_OUT}\n\nKEY = '{key}'\n"})
     ended = workplace.run()
     assert ended.code == 3, ended.said
