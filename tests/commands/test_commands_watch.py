@@ -41,10 +41,10 @@ def test_a_person_sees_what_runs_and_keeps_what_ended(ground):
         terminal.until("/2 done · ")
         terminal.until("last word")
         assert terminal.wait() == 0
-    ended = re.findall(r"(TASK-\d+) DONE as [0-9a-f]{12} in [\d.]+ s\n", terminal.said)
-    assert sorted(ended) == ["TASK-001", "TASK-002"]
+    line = r"(TASK-\d+) DONE as [0-9a-f]{12} in [\d.]+ s — unproven: only documents\n"
+    assert sorted(re.findall(line, terminal.said)) == ["TASK-001", "TASK-002"]
     assert terminal.said.endswith(" s\n")
-    assert "2 tasks: 2 DONE; 2 commits, " in terminal.said
+    assert "2 tasks: 2 DONE (2 unproven); 2 commits, " in terminal.said
 
 
 def test_without_colour_no_colour_is_sent(ground):
