@@ -1,7 +1,7 @@
 """A run in which an early cut-off happens, stopped before some of its effects."""
 
 import pytest
-from cutoff_build import COMMENTED, PROVEN, RULES, changed, modes, tasks
+from cutoff_build import COMMENTED, FILES, PROVEN, changed, modes, tasks
 from history_build import copied
 from history_crash import effects_of, stopped_at
 
@@ -10,7 +10,7 @@ WORDS = ("run", "--trust", "--no-sandbox", "--no-verify-at-end")
 
 @pytest.fixture
 def approved(workplace):
-    workplace.write({"made/rules.py": RULES})
+    workplace.write(FILES)
     workplace.plan(*tasks())
     assert workplace.run("--no-sandbox").code == 0
     changed(workplace, COMMENTED)

@@ -9,10 +9,12 @@ BOTH = ("TASK-001", "TASK-002")
 
 def a_plan_in(workplace, folder, file="x.txt", **fields):
     """Two tasks, of the same words wherever they stand."""
-    below = Workplace(workplace.root / folder, workplace.home)
+    below, one = Workplace(workplace.root / folder, workplace.home), ["TASK-001"]
     below.plan(
-        a_task("TASK-001", "First", blocks={file: "x\n"}, tests=[PASSES], **fields),
-        a_task("TASK-002", "Second", needs=["TASK-001"], blocks={"y.txt": "y\n"}, tests=[PASSES]),
+        a_task("TASK-001", "First", blocks={file: "x\n"}, tests=[f"grep -qx x {file}"], **fields),
+        a_task(
+            "TASK-002", "Second", needs=one, blocks={"y.txt": "y\n"}, tests=["grep -qx y y.txt"]
+        ),
     )
     return below
 

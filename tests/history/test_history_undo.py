@@ -1,7 +1,7 @@
 """One task undone: a new commit, and nothing of anybody else's is touched."""
 
 import pytest
-from cutoff_build import ANOTHER, PROVEN, RULES, modes, tasks
+from cutoff_build import ANOTHER, FILES, PROVEN, modes, tasks
 from history_build import ONE, cloned, commit_of, tree
 from workplace import a_task
 
@@ -96,7 +96,7 @@ def test_who_depends_on_what_was_undone_is_told_why(workplace):
 @pytest.fixture
 def chain(workplace):
     """Three tasks one behind the other, of which the first was undone."""
-    workplace.write({"made/rules.py": RULES})
+    workplace.write(FILES)
     workplace.plan(*tasks())
     assert workplace.run("--no-sandbox").code == 0
     assert workplace.runner("undo", "TASK-001", "--yes", "--force").code == 0
@@ -211,10 +211,13 @@ def test_a_person_is_asked_first(shop):
     assert shop.runner("undo", "TASK-003", "--reason", "too slow", "--yes").code == 0
 
 
+A = "def a():\n    return 1\n"
+
+
 def test_files_that_others_import_are_removed_by_force_alone(workplace):
     workplace.plan(
-        a_task("TASK-001", blocks={"a.py": "def a():\n    return 1\n"}, tests=["true a.py"]),
-        a_task("TASK-002", blocks={"b.py": "import a\n"}, tests=["true b.py"]),
+        a_task("TASK-001", blocks={"a.py": A}, tests=["python3 -c 'import a; assert a.a() == 1'"]),
+        a_task("TASK-002", blocks={"b.py": "import a\n"}, tests=["grep -q a b.py"]),
     )
     workplace.run()
     before = workplace.head

@@ -6,6 +6,16 @@ RULES = "def overlap(a, b):\n    return a[0] < b[1] and b[0] < a[1]\n"
 COMMENTED = RULES.replace("    return", "    # half open: touching is free\n    return")
 ANOTHER = RULES.replace("(a, b)", "(a, b, *, touching=False)")
 TURNED = RULES.replace("<", "<=")
+TESTED = """import unittest
+
+from rules import overlap
+
+
+class Apart(unittest.TestCase):
+    def test_apart(self):
+        self.assertFalse(overlap((1, 2), (3, 4)))
+"""
+FILES = {"made/rules.py": RULES, "test_rules.py": TESTED}
 API = "from rules import overlap\n\n\ndef free(a, b):\n    return not overlap(a, b)\n"
 PAGE = "from api import free\n\n\ndef show():\n    return free((1, 2), (5, 6))\n"
 CHAIN = ("TASK-001", "TASK-002", "TASK-003")
@@ -19,7 +29,7 @@ def tasks(rule=""):
             "Overlap rule",
             outputs=["rules.py"],
             command="cp made/rules.py rules.py",
-            tests=["python -c 'import rules; rules.overlap((1, 2), (3, 4))'"],
+            tests=["python -m unittest -q test_rules"],
             prose=rule,
         ),
         a_task(

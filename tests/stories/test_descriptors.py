@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from cutoff_build import COMMENTED, RULES, changed, tasks
+from cutoff_build import COMMENTED, FILES, changed, tasks
 
 
 def test_no_command_leaves_a_file_or_a_pipe_open(workplace):
-    workplace.write({"made/rules.py": RULES})
+    workplace.write(FILES)
     workplace.plan(*tasks())
     assert workplace.run("--no-sandbox").code == 0
     changed(workplace, COMMENTED)

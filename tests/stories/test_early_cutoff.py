@@ -10,6 +10,7 @@ from cutoff_build import (
     API,
     CHAIN,
     COMMENTED,
+    FILES,
     PROVEN,
     RULES,
     TURNED,
@@ -22,7 +23,7 @@ from workplace import a_task
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("cutoff"), *tasks(), files={"made/rules.py": RULES})
+    return build(tmp_path_factory.mktemp("cutoff"), *tasks(), files=FILES)
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def at_terminal(place, *answers):
 def test_what_writes_nothing_is_proven_again_whatever_is_offered(tmp_path, alone):
     first, *_ = tasks()
     check = a_task("TASK-002", "All", needs=["TASK-001"], tests=["test -s rules.py"])
-    root = build(tmp_path, first, check, files={"made/rules.py": RULES})
+    root = build(tmp_path, first, check, files=FILES)
     built = copy(root, tmp_path / "copy", alone)
     since = changed(built, ANOTHER)
     ended = built.run("--no-sandbox")
