@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.bridge.builder import Builder, BuildFacts, Ended, TaskRow
     from runner.bridge.forge import Comment, Forge, Issue, PullRequest
 
-# --- the desk -------------------------------------------------------------------------
+# --- the context ----------------------------------------------------------------------
 
 
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")

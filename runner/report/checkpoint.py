@@ -223,9 +223,9 @@ class CheckpointDocument:
             if self._share.affordable:
                 self._write(state)
 
-    def catch_up(self, ledger: JournalWriter) -> None:
+    def catch_up(self, journal: JournalWriter) -> None:
         """Write the lines that a crash kept from the file, or tore."""
-        state, ends = ledger.state, (Status.DONE, Status.BLOCKED)
+        state, ends = journal.state, (Status.DONE, Status.BLOCKED)
         untold = (id_ for id_ in state.awaiting_line if state.task(id_).status in ends)
         self._waiting |= dict.fromkeys(untold)
         self._recall(state)
@@ -266,10 +266,10 @@ class CheckpointDocument:
             case AttemptFinished(summary=said) if said and self._said.get(record.task) is not None:
                 self._said[record.task] = said
 
-    def close(self, ledger: JournalWriter) -> None:
+    def close(self, journal: JournalWriter) -> None:
         """At the end of a run: nothing waits to be written, and the last batch is summed up."""
-        self.catch_up(ledger)
-        state = ledger.state
+        self.catch_up(journal)
+        state = journal.state
         if self._told and state.since_checkpoint:
             since, number = list(state.since_checkpoint), state.checkpoints + 1
             self.sync_lines()

@@ -197,6 +197,6 @@ def write_bench(assignment: Assignment, site: WorkerContext, outcome: Outcome) -
             place=site.place,
             sandbox=site.sandbox,
             environment=site.base_environment,
-            interrupted=lambda: site.crew.interrupted,  # a crew that ends in peace ends no scan
+            interrupted=lambda: site.crew.interrupted,  # a pool that ends in peace ends no scan
         ),
     )

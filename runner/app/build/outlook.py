@@ -47,17 +47,17 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     """Read file, journal and git as a run does, then play it; nothing is run or written."""
     plan, graph = reading.plan, reading.graph
     tasks = {task.id: task for task in plan.tasks}
-    ledger = rehearse(project.state())
+    journal = rehearse(project.state())
     with Repository.open(project.root) as repository:
-        facts = recovery.gather_facts(repository, ledger.state, plan.tasks, project.plan_file)
-    recovery.reconcile(plan.tasks, ledger, facts)
+        facts = recovery.gather_facts(repository, journal.state, plan.tasks, project.plan_file)
+    recovery.reconcile(plan.tasks, journal, facts)
     named = frozenset(find_id(typed, tasks) for typed in (*selection.ids, *selection.only))
     recovery.reopen(
-        plan.tasks, ledger, named=named, missing=lambda task: _lacks(project, task) or None
+        plan.tasks, journal, named=named, missing=lambda task: _lacks(project, task) or None
     )
-    reopen_raised(plan.tasks, ledger, project.settings)
+    reopen_raised(plan.tasks, journal, project.settings)
     chosen = select_ids(selection, graph, tasks)
-    state = ledger.state
+    state = journal.state
     pending = [task for task in plan.tasks if state.task(task.id).status is Status.PENDING]
     lacks = {task.id: said for task in pending if (said := _lacks(project, task))}
     seconds = estimate_seconds(plan.tasks, state)

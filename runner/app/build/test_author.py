@@ -222,15 +222,15 @@ class _Author:
             environ=project.environ,
             say=self.observer.progress,
         )
-        crew = WorkerPool(1, setup.site, inline=True)
+        workers = WorkerPool(1, setup.site, inline=True)
         try:
-            site = setup.site(0, crew)
+            site = setup.site(0, workers)
             try:
                 yield site
             finally:
                 site.close()
         finally:
-            crew.close()
+            workers.close()
             effects.remove_tree(folder)
 
     # --- its work ---------------------------------------------------------------------

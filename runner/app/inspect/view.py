@@ -221,19 +221,19 @@ def _read_together(
     project: Project, tasks: tuple[OutlineTask, ...], state: RunState, quick: RunState
 ) -> tuple[RunState, dict[str, Event]]:
     """What the next run would read before it starts, folded into the state; `quick` is the same."""
-    ledger = rehearse(state)
+    journal = rehearse(state)
     if state.run_open:
-        recovery.finish_landed(ledger)
+        recovery.finish_landed(journal)
     landing = state.landing.task if state.landing is not None else ""
     # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
     read: dict[str, Event] = {}
     with _facts(project, state, tasks, otherwise=_says_otherwise(tasks, quick)) as facts:
-        now = quick if ledger.state is state else ledger.state
+        now = quick if journal.state is state else journal.state
         for id_, attempt, event in tuple(readings(seen, now, facts)):
-            ledger.note(event, task=id_, attempt=attempt)
+            journal.note(event, task=id_, attempt=attempt)
             read[id_] = event
-    return ledger.state, read
+    return journal.state, read
 
 
 @contextmanager

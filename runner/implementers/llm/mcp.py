@@ -84,11 +84,11 @@ class McpTool:
 class McpClient:
     """A server that runs; an open resource until `close`. Raises McpError."""
 
-    def __init__(self, server: McpServer, desk: ToolContext) -> None:
+    def __init__(self, server: McpServer, context: ToolContext) -> None:
         self._server = server
         self._number = 0
-        self._desk = desk
-        bench = desk.bench
+        self._context = context
+        bench = context.bench
         folder = bench.place.box / f"mcp-{effects.new_id()}"
         effects.make_folder(folder)
         self._words = folder / "words"
@@ -97,9 +97,9 @@ class McpClient:
             line=("/bin/sh", "-c", _server_with_log(server.command, self._words)),
             place=bench.place,
             environment={**bench.environment, **_own(server)},
-            network=desk.settings.network_for(server.network),
+            network=context.settings.network_for(server.network),
             limits=replace(bench.limits, hard=0.0),
-            known_secrets=desk.known_secrets,
+            known_secrets=context.known_secrets,
         )
         try:
             self._dialogue = InteractiveProcess(command, bench.sandbox, bench.cancelled)
@@ -210,7 +210,7 @@ class McpClient:
         if not (name and plain) or len(full) > _LONGEST_NAME:
             return None  # no provider takes such a name
         schema = listed.get("inputSchema")
-        safe = self._desk.safe(str(listed.get("description") or ""))  # half a key fits no shape
+        safe = self._context.safe(str(listed.get("description") or ""))  # half a key fits no shape
         told = display(safe, lines=True)[:_LONGEST_PURPOSE]
         whole = schema if isinstance(schema, dict) else {"type": "object", "properties": {}}
         return McpTool(self, self._server.name, name, told, whole)
@@ -218,28 +218,30 @@ class McpClient:
     def _error(self, said: str) -> McpError:
         hint = f"try it by hand: {self._server.command}"
         words = self._last_words()
-        told = f"{self._desk.safe(said)}; it said: {words}" if words else self._desk.safe(said)
+        told = (
+            f"{self._context.safe(said)}; it said: {words}" if words else self._context.safe(said)
+        )
         return McpError(f"the MCP server {self._server.name} {told}", hint=hint)
 
     def _last_words(self) -> str:
         """What the server wrote to standard error last: its own account of what is wrong."""
         text = (read_regular(self._words) or b"").decode("utf-8", "replace")
-        safe = redact(text, self._desk.known_secrets)  # a key has more lines than are told
+        safe = redact(text, self._context.known_secrets)  # a key has more lines than are told
         lines = [line.strip() for line in safe.splitlines() if line.strip()]
         return display(" | ".join(lines[-_LAST_LINES:]))[-_LONGEST_WORDS:]
 
 
 @contextmanager
 def tools_of_servers(
-    desk: ToolContext,
+    context: ToolContext,
 ) -> Iterator[tuple[tuple[McpTool, ...], tuple[Finding, ...]]]:
     """The tools of all servers of the settings, while entered; a warning for one that fails."""
     found: list[McpTool] = []
     warnings: list[Finding] = []
     with ExitStack() as running:
-        for server in desk.settings.mcp:
+        for server in context.settings.mcp:
             try:
-                client = McpClient(server, desk)
+                client = McpClient(server, context)
                 running.callback(client.close)
                 found += client.tools()
             except McpError as error:

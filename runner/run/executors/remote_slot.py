@@ -1,4 +1,4 @@
-"""What a worker has for a job: a slot with a scratch tree of its own, and a crew of one.
+"""What a worker has for a job: a slot with a scratch tree of its own, and one worker.
 
 A job slot on a worker: a scratch tree of its own, on objects that came over the wire.
 
@@ -227,7 +227,7 @@ class RemoteSlots:
         return RemoteSlot.open(ground, Places.of(os.environ).cache)
 
 
-# --- the crew -------------------------------------------------------------------------
+# --- the worker -----------------------------------------------------------------------
 
 
 class RemoteWorker(WorkerPool):
