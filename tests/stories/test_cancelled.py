@@ -14,7 +14,7 @@ from runner.run.workers import Finished, WorkerPool
 def a_command(id_, line, output, *, needs="none"):
     return (
         f"## {id_}: task {id_[-1]}\n\n- Depends on: {needs}\n- Output files: `{output}`\n"
-        f"- Command: {line}\n- Test contracts:\n  - TC-{id_[-3:]} (unit): `true`\n"
+        f"- Command: {line}\n- Test contracts:\n  - TC-{id_[-3:]} (unit): `test -e {output}`\n"
     )
 
 
@@ -131,7 +131,7 @@ def test_without_a_run_there_is_nothing_to_cancel(workplace):
     assert "no run is going on here" in said.err
 
 
-@pytest.mark.parametrize(("proof", "passed"), [("true", "passed"), ("false", "failed")])
+@pytest.mark.parametrize(("proof", "passed"), [("test -e a.txt", "passed"), ("false", "failed")])
 def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypatch, proof, passed):
     """It had come back and nobody had heard of it: it neither lands nor is tried again."""
     hear = WorkerPool._get
@@ -143,7 +143,9 @@ def test_a_word_that_comes_with_the_end_of_an_attempt_holds(workplace, monkeypat
         return message
 
     monkeypatch.setattr(WorkerPool, "_get", cancels)
-    first = a_command("TASK-001", "sh -c 'echo 1 > a.txt'", "a.txt").replace("`true`", f"`{proof}`")
+    first = a_command("TASK-001", "sh -c 'echo 1 > a.txt'", "a.txt").replace(
+        "`test -e a.txt`", f"`{proof}`"
+    )
     workplace.plan(first, a_command("TASK-002", "sh -c 'echo 2 > b.txt'", "b.txt"))
     said = workplace.run("--sandbox", "none", "-j", "2")
     assert said.code == 3, said.said

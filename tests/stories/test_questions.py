@@ -105,7 +105,7 @@ def a_group(monkeypatch, workplace, steps):
         tests=[PYTEST],
         fields=["Implementer: scripted"],
     )
-    script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TEST}), *steps]})
+    script = Script({"TASK-002": [writes({"shop.py": READS, "test_shop.py": TWO}), *steps]})
     script.installed(monkeypatch)
     monkeypatch.delenv("RUNNER_IMPLEMENTER")
     monkeypatch.setenv("RUNNER_REVIEW", "off")
@@ -122,6 +122,7 @@ def a_group(monkeypatch, workplace, steps):
 
 
 READS = "def price():\n    return int(open('rule.txt').read())\n"
+TWO = TEST + "\n\ndef test_kind():\n    assert type(shop.price()) is int\n"
 BENT = {"shop.py": READS + "\n\nNOTE = 1\n", "test_shop.py": TEST.replace("== 3", "> 0")}
 
 
@@ -134,14 +135,14 @@ def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
     assert len(script.told) == 3  # one repair
     assert workplace.statuses["TASK-002"] == "STALE"
     assert "it waits for your review: runner review TASK-002" in ended.said
-    assert "test_price" in workplace.status_line("TASK-002")
+    assert "test_kind" in workplace.status_line("TASK-002")
     (waiting,) = (
         one
         for one in workplace.runner("review", "--json").document["waiting"]
         if one["id"] == "TASK-002"
     )
     assert (waiting["kind"], waiting["culprit"]) == ("writes", "TASK-003")
-    assert "test_price" in waiting["questions"][0]
+    assert "test_kind" in waiting["questions"][0]
     assert "+NOTE = 1" in workplace.runner("review", "TASK-002").out
     assert workplace.runner("approve", "TASK-002").code == 0
     ended = workplace.run()
@@ -154,7 +155,7 @@ def test_what_is_built_on_a_held_change_may_ask_and_lands_with_it_once_answered(
 
 
 def test_a_no_to_what_is_built_on_a_held_change_has_it_built_again(workplace, monkeypatch):
-    equal = TEST.replace("== 3", "== int(open('rule.txt').read())")
+    equal = TWO.replace("== 3", "== int(open('rule.txt').read())")
     good = {"shop.py": READS, "test_shop.py": equal}
     script = a_group(monkeypatch, workplace, [writes(BENT), writes(BENT), writes(good)])
     workplace.run()

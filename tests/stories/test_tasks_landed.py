@@ -20,6 +20,7 @@ def test_every_kind_of_change_lands_as_it_is(workplace):
                 "chmod +x tool.sh; git mv old.txt a/new.txt; git commit -qm 'my own commit'"
             ),
             fields=[NO_PROOF],
+            prose="It adds the binary file `a/b/bin`.",
         )
     )
     ended = workplace.run()
