@@ -6,6 +6,7 @@ Static analysis that runs behind the tasks: its findings are kept when they come
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
@@ -59,6 +60,8 @@ class OutcomeRecorder:
         default_factory=dict
     )
     """Attempt and writes of each task that the write log has last."""
+    _unwritten: list[Callable[[], None]] = field(default_factory=list)
+    """Entries of the write log that could not be appended yet, the oldest first."""
     _tried: set[str] = field(default_factory=set)
     """Tasks of which a ref keeps what an attempt left that did not pass."""
 
@@ -134,14 +137,17 @@ class OutcomeRecorder:
         writes = tuple((change.path, change.after) for change in outcome.changes)
         if self._recorded.get(task.id) == (outcome.attempt, writes):
             return
-        with self.ledger.tolerate(_WRITE_LOG):
-            self.write_log.record(
+        self._unwritten.append(
+            partial(
+                self.write_log.record,
                 outcome.changes,
                 run=self.ledger.run,
                 task=task.id,
                 attempt=outcome.attempt,
                 review=Approval(how),
             )
+        )
+        self.catch_up()
         self._recorded[task.id] = (outcome.attempt, writes)
 
     def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
@@ -162,6 +168,7 @@ class OutcomeRecorder:
             if held.kind not in (Reason.REVIEW, Reason.REGRESSION):
                 self._drop(task, held.attempt)
         self.held_before = {}
+        self.catch_up()
 
     def _drop(self, task: str, attempt: int) -> None:
         held = self.ledger.state.task(task).held
@@ -170,8 +177,19 @@ class OutcomeRecorder:
 
     def _close(self, task: str, attempt: int, fate: Fate, commit: str = "") -> None:
         run = self.ledger.run
+        self._unwritten.append(
+            partial(
+                self.write_log.close, run=run, task=task, attempt=attempt, fate=fate, commit=commit
+            )
+        )
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Append to the write log, in order, what a full disk may have kept from it before."""
         with self.ledger.tolerate(_WRITE_LOG):
-            self.write_log.close(run=run, task=task, attempt=attempt, fate=fate, commit=commit)
+            while self._unwritten:
+                self._unwritten[0]()
+                self._unwritten.pop(0)
 
     # --- the task ---------------------------------------------------------------------
 
