@@ -137,8 +137,9 @@ def test_what_is_missing_is_said_before_anything_is_shipped(done, forge, monkeyp
     (forge.bin / "gh").unlink()
     for folder in os.defpath.split(os.pathsep):
         for program in Path(folder).glob("*"):
-            if program.name != "gh" and not (forge.bin / program.name).exists():
-                (forge.bin / program.name).symlink_to(program)
+            link = forge.bin / program.name
+            if program.name != "gh" and not (link.exists() or link.is_symlink()):
+                link.symlink_to(program)
     monkeypatch.setenv("PATH", str(forge.bin))
     ended = done.runner("ship", "--pr", "--trust")
     assert ended.code == 2

@@ -215,3 +215,33 @@ def test_tests_of_others_that_pass_are_one_line_of_the_commit_and_of_the_evidenc
     (full,) = [part for part in parts if "TASK-004 (Bookings may touch)" in part[1]]
     assert "Regression: ✅ no cross-task failures" in full
     assert checkpoint.split("After it — DONE")[1].splitlines()[3].startswith("Regression: —")
+
+
+def test_what_the_change_asks_itself_is_shown_and_answered_with_what_it_breaks(workplace):
+    rule = a_task("TASK-001", "Rule", blocks={"rule.py": "def limit():\n    return 1\n"})
+    raised = "def most():\n    return 2\n\n\ndef limit():\n    return most()\n"
+    workplace.write({"made/rule.py": raised})
+    test = "python3 -c 'import rule; assert rule.limit() == 1'"
+    api = a_task("TASK-002", "API", needs=["TASK-001"], blocks={"api.txt": "api"}, tests=[test])
+    workplace.plan(rule, api)
+    assert workplace.run("--no-sandbox").code == 0
+    change = a_task(
+        "TASK-003",
+        "Raise it",
+        needs=["TASK-001"],
+        outputs=["rule.py"],
+        command="cp made/rule.py rule.py",
+        tests=["python3 -c 'import rule; assert rule.limit()'"],
+    )
+    workplace.plan(*(one.replace("PENDING", "DONE") for one in (rule, api)), change)
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 4, ended.said
+    asked, broken = "? no test fails without this change", "breaks TASK-002"
+    said = workplace.runner("review", "TASK-003").out
+    assert said.index(asked) < said.index(broken)
+    workplace.edit_plan("rule.limit() == 1", "rule.limit() > 0")
+    assert workplace.runner("approve", "TASK-002").code == 0
+    ended = workplace.run("--no-sandbox")
+    assert ended.code == 0, ended.said
+    assert set(workplace.statuses.values()) == {"DONE"}
+    assert workplace.read("rule.py") == raised

@@ -57,7 +57,8 @@ def test_words_that_skip_checks_are_no_proof(workplace):
 HALF = 'def half(x):\n    """\n    >>> half(4)\n    {}\n    """\n    return x / 2\n'
 ITSELF = '\n\nif __name__ == "__main__":\n    import doctest\n\n    doctest.testmod()\n'
 READS = 'import doctest\n\ndoctest.testfile("a.txt")\n'
-ASKS = "import doctest\nimport sys\n\nimport bad\n\nsys.exit(doctest.testmod(bad)[0] != 1)\n"
+ASKS = "import doctest\nimport sys\n\nimport bad\n\nassert bad.half(4) == 2\n"
+ASKS += "sys.exit(doctest.testmod(bad)[0] != 1)\n"
 
 
 def test_an_example_of_doctest_that_fails_beats_an_exit_of_0(workplace):

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from runner.journal.log import Journal
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+    from runner.model import Finding
     from runner.project import Project
 
 
@@ -94,23 +95,25 @@ def open_desk(project: Project) -> Iterator[Desk]:
 
 def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) -> Approved:
     """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
-    with open_desk(project) as desk:
-        chosen = desk.waiting if asked.every else desk.choose(asked.named)
-        chosen = resolve_targets(desk, chosen, every=asked.every)
-        require_unmoved(project, desk.state, chosen, asked.seen)
+    with open_desk(project) as here:
+        chosen = here.waiting if asked.every else here.choose(asked.named)
+        chosen = resolve_targets(here, chosen, every=asked.every)
+        require_unmoved(project, here.state, chosen, asked.seen)
         if asked.reuse:
             require_reusable(chosen)
         reason = project.without_secrets(asked.reason)
         for one in chosen:
-            _require_reason(desk, one, reason, asked.via)
+            _require_reason(here, one, reason, asked.via)
         answered = []
         with open_journal(project, asked.via) as journal:
             for one in chosen:
-                for event in _approvals(desk.state, one, reason, reuse=asked.reuse):
-                    note_answer(journal, desk.state.task(one.task), event)
+                for event in _approvals(here.state, one, reason, reuse=asked.reuse):
+                    note_answer(journal, here.state.task(one.task), event)
+                for event in _answer_culprit(here, one, reason):
+                    note_answer(journal, here.state.task(one.culprit), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
-        note_what_follows(project, desk.waiting, asked.via)  # one answer may be for several
+        note_what_follows(project, here.waiting, asked.via)  # one answer may be for several
         after = project.state()
         held = tuple(
             HeldChange(
@@ -123,15 +126,15 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
         return Approved(tuple(answered), held, any(not one.culprit for one in chosen))
 
 
-def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> tuple[Waiting, ...]:
+def resolve_targets(here: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> tuple[Waiting, ...]:
     """What can be approved: of everything what is so, of what was named all, or RunnerError."""
     if every:  # a held change lands by the approval of what it breaks
         chosen = tuple(one for one in chosen if one.kind not in ("regression", DRAFT))
-        return tuple(one for one in chosen if not _is_in_vain(desk, one))
+        return tuple(one for one in chosen if not _is_in_vain(here, one))
     for one in chosen:
         if one.kind == "regression":
-            raise waiting.refuse_approval(desk.state, one.task, _describe_take_back(desk, one.task))
-        if why := _is_in_vain(desk, one):
+            raise waiting.refuse_approval(here.state, one.task, _describe_take_back(here, one.task))
+        if why := _is_in_vain(here, one):
             raise RunnerError(
                 f"that would change nothing for {one.task}: {why}",
                 hint=f"runner review {one.culprit or one.task}",
@@ -140,31 +143,33 @@ def resolve_targets(desk: Desk, chosen: tuple[Waiting, ...], *, every: bool) -> 
     return chosen
 
 
-def _is_in_vain(desk: Desk, one: Waiting) -> str:
+def _is_in_vain(here: Desk, one: Waiting) -> str:
     """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
     if one.culprit:
-        return _describe_take_back(desk, one.culprit)
+        return _describe_take_back(here, one.culprit)
     if one.kind != "blocked":
         return ""
-    known, task = desk.state.task(one.task), find_task(desk.project, one.task)
+    known, task = here.state.task(one.task), find_task(here.project, one.task)
     if task and task.blocks and known.tried == task.spec and was_refused(known):
         return "you rejected these very blocks; edit them in the plan, or: runner adopt " + one.task
     if known.reason is not Reason.ROOT:
         return ""
-    gates = desk.project.settings.gates_for(task.type) if task else ()
+    gates = here.project.settings.gates_for(task.type) if task else ()
     return f"it {NEEDS_ROOT}" if task and needs_root(task, gates) else ""
 
 
-def _describe_take_back(desk: Desk, culprit: str) -> str:
-    tasks = desk.project.plan(desk.project.plan_bytes).tasks
-    return waiting.explain_vain_approval(tasks, desk.state, culprit, desk.repository)
+def _describe_take_back(here: Desk, culprit: str) -> str:
+    tasks = here.project.plan(here.project.plan_bytes).tasks
+    return waiting.explain_vain_approval(tasks, here.state, culprit, here.repository)
 
 
-def _require_reason(desk: Desk, one: Waiting, reason: str, via: str) -> None:
+def _require_reason(here: Desk, one: Waiting, reason: str, via: str) -> None:
     """Raise RunnerError where held-out tests would be waived without a person and a reason."""
-    if not needs_reason(open_questions(desk.state.task(one.task))):
+    concerned = filter(None, (one.task, one.culprit))
+    asked = [found for id_ in concerned for found in open_questions(here.state.task(id_))]
+    if not needs_reason(asked):
         return
-    if not via and (why := why_no_person(desk.project.environ)):
+    if not via and (why := why_no_person(here.project.environ)):
         hint = "a person approves it, at a terminal or on the page"
         message = f"only a person may waive held-out tests: {why.text}"
         raise RunnerError(message, hint=hint, code=ExitCode.PERSON)
@@ -181,15 +186,27 @@ def _approvals(state: RunState, one: Waiting, reason: str, *, reuse: bool) -> li
     if one.kind == PERMISSION:
         return _permission_answers(known, allowed=True)
     if one.changes:
-        return [
-            *approvals(one.changes, open_questions(known), reason),
-            *(
-                WriteReviewed(change.path, change.before, change.after, "applied", "person")
-                for change in one.changes
-            ),
-            *([let_go_on(known, one)] if one.culprit else []),
-        ]
+        events = _approve_writes(one, open_questions(known), reason)
+        return [*events, *([let_go_on(known, one)] if one.culprit else [])]
     return [let_go_on(known, one, reuse=reuse)]
+
+
+def _approve_writes(one: Waiting, asked: Sequence[Finding], reason: str) -> list[Event]:
+    """A yes to each question about a proposal, and to each of its files."""
+    return [
+        *approvals(one.changes, asked, reason),
+        *(
+            WriteReviewed(change.path, change.before, change.after, "applied", "person")
+            for change in one.changes
+        ),
+    ]
+
+
+def _answer_culprit(here: Desk, one: Waiting, reason: str) -> list[Event]:
+    """The same yes to what the held change itself asks, which is shown with what it breaks."""
+    asked = open_questions(here.state.task(one.culprit)) if one.culprit else ()
+    held = (each for each in here.waiting if each.task == one.culprit and each.kind == "regression")
+    return [event for each in held if asked for event in _approve_writes(each, asked, reason)]
 
 
 def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") -> list[Event]:
@@ -220,10 +237,10 @@ def reject(
     ask_reason: Callable[[], str] = str,
 ) -> tuple[Answered, ...]:
     """Refuse what was chosen. Raises RunnerError without a reason, or with nothing to refuse."""
-    with open_desk(project) as desk:
-        named = desk.choose(asked.named)
-        require_unmoved(project, desk.state, named, asked.seen)
-        chosen = _culprits_first(named, desk.waiting)
+    with open_desk(project) as here:
+        named = here.choose(asked.named)
+        require_unmoved(project, here.state, named, asked.seen)
+        chosen = _culprits_first(named, here.waiting)
         reason = project.without_secrets(asked.reason or ask_reason())
         if not reason:
             raise RunnerError(
@@ -238,7 +255,7 @@ def reject(
         answered = []
         with open_journal(project, asked.via) as journal:
             for one in chosen:
-                answered.append(_reject(desk, journal, one, reason))
+                answered.append(_reject(here, journal, one, reason))
                 tell(answered[-1])
         note_what_follows(project, chosen, asked.via)
         return tuple(answered)
@@ -253,10 +270,10 @@ def _culprits_first(
     return tuple(dict.fromkeys(meant))
 
 
-def _reject(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
-    known = desk.state.task(one.task)
+def _reject(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+    known = here.state.task(one.task)
     if one.kind == PLAN:
-        digest = find_plan(desk.state, one.task).digest
+        digest = find_plan(here.state, one.task).digest
         note_answer(
             journal, known, PlanReviewed(digest, approved=False, reason=reason, by="person")
         )
@@ -268,34 +285,34 @@ def _reject(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered
             note_answer(journal, known, answer)
         return Answered(one.task, Became.DENIED)
     if one.kind == "regression":
-        return _drop(desk, journal, one, reason)
+        return _drop(here, journal, one, reason)
     if one.kind == "stale":
-        note_answer(journal, known, _stands(desk.project, known, reason))
+        note_answer(journal, known, _stands(here.project, known, reason))
         return Answered(one.task, Became.STANDS)
     event = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
     note_answer(journal, known, event)
     return Answered(one.task, Became.REJECTED)
 
 
-def _drop(desk: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
+def _drop(here: Desk, journal: Journal, one: Waiting, reason: str) -> Answered:
     """Drop a held change, and have the tasks that it breaks DONE again.
 
     A person's no is durable before anything follows from it; what a crash leaves undone, and all
     of it while a run is going on, the next run does.
     """
-    state = desk.project.state()
+    state = here.project.state()
     known = state.task(one.task)
     stale = regression.victims_of(one.task, state)
     victims = tuple(id_ for id_ in waiting.find_broken_tasks(state, one.task) if id_ in stale)
     ledger = JournalWriter(journal, state)
     said = WriteRejected(WHOLE, None, proposal_digest(one.changes), reason, "person")
     ledger.note(said, task=one.task, attempt=known.last_attempt, durable=True)
-    if RunLock(desk.project.root / BUILD).holder() is not None:
+    if RunLock(here.project.root / BUILD).holder() is not None:
         return Answered(one.task, Became.DROPPED_LATER)
-    staging = Staging(desk.project.root)
+    staging = Staging(here.project.root)
 
     def forget(task: str) -> None:
-        let_go(desk.repository, task)
+        let_go(here.repository, task)
         staging.remove(staging.list(task))
 
     regression.drop(one.task, (rejection(said),), ledger, forget)

@@ -21,10 +21,11 @@ from runner.model import Status
 from runner.report.summary import ways_out
 from runner.run.landing.drafts import load_held_changes
 from runner.run.landing.lander import changes_between
+from runner.run.permission_prompts import format_questions
 from runner.run.regressions import regression
 from runner.run.regressions.regression import HELD, find_taken_back, which_to_edit
 from runner.run.review import HELD as REVIEW
-from runner.run.review import is_answered
+from runner.run.review import is_answered, open_questions
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines, join_few, read_number
@@ -265,7 +266,8 @@ def explain_vain_approval(
 def format_breakage(
     state: RunState, culprit: str, *, whole: bool, in_vain: str = ""
 ) -> Iterator[str]:
-    """What it breaks and why, and both ways out; with `whole` what the tests printed, too."""
+    """What it asks and breaks, why, and both ways out; with `whole` what tests printed, too."""
+    yield from format_questions(open_questions(state.task(culprit)))
     for victim in find_broken_tasks(state, culprit):
         approved = state.task(victim).approved
         yield f"breaks {display(victim)}{' (approved)' if approved else ''}"

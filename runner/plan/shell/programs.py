@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from itertools import pairwise
 from typing import NamedTuple
 
 from runner.lazy_pattern import regex
@@ -75,8 +74,6 @@ _MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrun
 _TEST_MODULES = frozenset(_MODULES.split())
 _GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
 _GIVEN_BY = regex(r"-[a-z]*c|--command|--session-command")
-_STATUS_PUT_IN = regex(r"(?<!\\)\$\?")
-_RETURNS = regex(r"-[a-z]*e[a-z]*\Z|--return\Z")
 _SPLITS = regex(r"(?:-[iv0]*S|--split-string=?)(.*)", re.DOTALL)
 _ASSIGNS = regex(r"[A-Za-z_]\w*=")
 _RUN_BY = frozenset(
@@ -163,17 +160,6 @@ def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[Program,
     return tuple(found)
 
 
-def find_line(program: Program) -> str:
-    """The line that a program gives to a shell: `su -c`, `flock FILE -c`, `script -e -c`."""
-    words = program.words
-    if program.name not in _GIVES_LINE:
-        return ""
-    # script(1) says 0 whatever ran, but with --return.
-    if program.name == "script" and not any(map(_RETURNS.match, words)):
-        return ""
-    return next((line for word, line in pairwise(words) if _GIVEN_BY.fullmatch(word)), "")
-
-
 def starts_nothing(command: Simple) -> bool:
     """Whether a command is the shell's own, or a program known to start no other."""
     if any(_LOADS.match(word.text) for word in command.assignments):
@@ -222,18 +208,6 @@ def is_script_word(at: int, words: tuple[str, ...]) -> bool:
     if word.startswith(("-", "+")):
         return bool(re.fullmatch(r"-\w*c", word))
     return not (at and re.fullmatch(r"[-+]\w*o", words[at - 1]))
-
-
-def line_inside(command: Simple, line: str) -> str:
-    """The line that a shell is given behind `-c`, as it comes to it.
-
-    Between double quotes it is the shell around it that puts in `$?`: the exit of what ran before
-    (POSIX.1-2017, XCU 2.2.3).
-    """
-    word = next((one.text for one in command.words if one.value == line), "")
-    if word.startswith('"') and _STATUS_PUT_IN.search(word):
-        return line.replace("$?", "0")
-    return line
 
 
 def exit_of_failed_tests(command: Simple) -> str:

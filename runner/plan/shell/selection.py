@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
@@ -124,26 +123,6 @@ def selection_of(line: str) -> tuple[str, ...]:
     return tuple(said for words, tool in _test_commands(line) for said in _selects(words, tool))
 
 
-def selection_of_options(words: str, tool: str = "pytest") -> tuple[str, ...]:
-    """The same of options alone, as `addopts` of pytest has them; none for what is no such text."""
-    return tuple(_selects(_split(words), tool))
-
-
-def find_added_selection(before: str, after: str) -> tuple[str, ...]:
-    """What the line `after` selects by and `before` did not: options, and paths if it names fewer.
-
-    Empty where it runs no less, as far as the words say.
-    """
-    new = Counter(selection_of(after)) - Counter(selection_of(before))
-    return (*new.elements(), *_fewer_paths(before, after))
-
-
-def find_added_options(before: str, after: str, tool: str = "pytest") -> tuple[str, ...]:
-    """The same of two texts of options."""
-    old, new = selection_of_options(before, tool), selection_of_options(after, tool)
-    return tuple((Counter(new) - Counter(old)).elements())
-
-
 def without_reporting(line: str) -> str:
     """A line without the options that only change what its test programs say of their tests.
 
@@ -240,16 +219,6 @@ def _selects(words: Sequence[str], tool: str) -> Iterator[str]:
 
 
 # --- paths --------------------------------------------------------------------------------
-
-
-def _fewer_paths(before: str, after: str) -> Iterator[str]:
-    """The paths of `after`, where one of `before` is in none of them, or it named none."""
-    old, new = _paths(before), _paths(after)
-    if not new or (not old and not [*_test_commands(before)]):
-        return
-    missing = [path for path in old if not any(_is_within(path, one) for one in new)]
-    if missing or not old:
-        yield f"only {' '.join(sorted(new))}"
 
 
 def _paths(line: str) -> set[str]:

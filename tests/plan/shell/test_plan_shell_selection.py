@@ -3,8 +3,6 @@
 import pytest
 
 from runner.plan.shell.selection import (
-    find_added_options,
-    find_added_selection,
     selection_of,
     without_reporting,
 )
@@ -34,31 +32,6 @@ from runner.plan.shell.selection import (
 )
 def test_what_a_line_selects(line, said):
     assert list(selection_of(line)) == said
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("pytest tests", "pytest -k x tests", ["-k x"]),
-        ("pytest -k x", "pytest -k y", ["-k y"]),
-        ("pytest -k x", "pytest", []),
-        ("pytest tests", "pytest tests/test_a.py", ["only tests/test_a.py"]),
-        ("pytest", "pytest tests", ["only tests"]),
-        ("pytest tests/a tests/b", "pytest tests", []),
-        ("pytest a.py::x", "pytest a.py", []),
-        ("go test ./...", "go test ./pkg", ["only pkg"]),
-        ("npm test", "npm test -- -t a", ["-t a"]),
-        ("echo", "pytest tests", []),
-    ],
-)
-def test_what_a_changed_line_leaves_out(before, after, said):
-    assert list(find_added_selection(before, after)) == said
-
-
-def test_options_alone_are_read_as_a_tool_reads_them():
-    assert find_added_options("-q", "-q -k 'not slow'") == ("-k not slow",)
-    assert find_added_options("-k x", "-q") == ()
-    assert find_added_options("", "'open") == ()
 
 
 @pytest.mark.parametrize(
