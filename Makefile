@@ -1,4 +1,4 @@
-# The developer's commands; `make help` lists them. Python >= 3.11, git and make are enough:
+# The developer's commands; `make help` lists them. Python >= 3.11.5, git and make are enough:
 # the virtual environment is made when it is missing, and again when requirements change.
 
 VENV ?= .venv
@@ -40,8 +40,8 @@ help: ## This list
 setup: $(READY) ## The virtual environment (VENV=.venv, PYTHON=python3), by the versions of requirements.lock
 
 $(READY): pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "error: Python >= 3.11 is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1)"; \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { \
+	  echo "error: Python >= 3.11.5 is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1)"; \
 	  echo "hint: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 	  echo "error: $(PYTHON) cannot make a virtual environment"; \

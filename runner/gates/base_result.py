@@ -189,7 +189,7 @@ _ITSELF = "exit code"
 PROGRAM, TESTS = "program", "tests"
 _UNABLE_HINTS = {
     PROGRAM: "install what it runs, or take the gate out of the settings",
-    TESTS: "have its tests run in a new clone; tests read no file that git ignores",
+    TESTS: "install or include (.worktreeinclude) what its tests need, then: runner retry {}",
 }
 _TOO_MUCH = "it prints too much for what is new to be told from what was there: have it print less"
 
@@ -230,7 +230,7 @@ def _evaluate_unable(trial: CheckRun, how: str, bench: GateContext) -> Proved:
         check=UNRUN,
         message=f"`{redact(trial.check.command)}` {_why_unable(trial, how)}",
         severity=Severity.QUESTION if asks else Severity.WARNING,
-        hint=_UNABLE_HINTS[how],
+        hint=_UNABLE_HINTS[how].format(bench.task.id),
         detail="\n".join(trial.ran.tail.splitlines()[-_FAILURES_SHOWN:]),
     )
     proof = replace(trial.proof, verdict=Verdict.SKIPPED, note=COULD_NOT_RUN)

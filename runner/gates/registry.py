@@ -213,7 +213,7 @@ def _prove(family: Family, check: Check, bench: GateContext) -> Proved:
 
 
 def _with(bench: GateContext, said: list[Proved]) -> GateContext:
-    """The bench, and what the checks before said."""
+    """The context, and what the checks before found."""
     proofs = tuple(one.proof for one in said if one.proof)
     observed = tuple(row for one in said for row in one.observed)
     # A question may be answered with yes: what the rest has to say is wanted then.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner import effects
@@ -24,6 +23,7 @@ from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
     from typing import Self
 
     from runner.model import Digest, HeldOutFile, Task
@@ -150,20 +150,6 @@ class HeldOutStore:
                 )
             found[one.path] = content
         return found
-
-    def list_paths(self, task_id: str) -> tuple[str, ...]:
-        """Return the paths of all files that the store has for a task, listed or not."""
-        folder = self.folder_of(task_id)
-        if folder is None or not folder.is_dir():
-            return ()
-        return tuple(
-            sorted(
-                Path(top, name).relative_to(folder).as_posix()
-                for top, _, names in os.walk(folder)
-                for name in names
-                if not name.startswith(".") or not name.endswith(".tmp")
-            )
-        )
 
     def record_of(self, task_id: str, path: str) -> FileRecord:
         """Return what is known of a file; a damaged or missing record counts as once in git."""

@@ -188,6 +188,11 @@ class FileDiff:
         """The same of what is deleted."""
         return self.action == Action.DELETE
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is one column."""
+        return self.is_new or self.is_gone
+
 
 def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> FileDiff:
     """The change of one file; `ran` says by line of the new text which proofs ran it."""

@@ -36,7 +36,6 @@ _BY_OWN = {
     "build.cancelled": "CANCELLED",
 }
 """What a build's own event makes of it; any other leaves it as it is."""
-OWN_EVENTS = frozenset(_BY_OWN) | {"build.cancel-asked", "build.pruned", "answer.given"}
 _WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
 
 

@@ -33,7 +33,7 @@ def test_right_work_lands_with_the_files_in_one_commit(workplace, monkeypatch):
     assert workplace.read(TESTS) == HELD_OUT
     landed = workplace.git("show", "--name-only", "--format=", "HEAD~1").split()
     assert {TESTS, "shop.py"} <= set(landed)
-    assert store_of(workplace).list_paths("TASK-001") == ()
+    assert not list(store_of(workplace).folder_of("TASK-001").rglob("*.py"))
     assert workplace.dirt == []
     message = workplace.git("log", "--format=%B", "-n", "2")
     assert "Proof: TC-002 pass exit=0 passed=3" in message

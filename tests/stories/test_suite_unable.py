@@ -55,3 +55,20 @@ def test_a_suite_that_could_load_before_and_cannot_after_the_change_refuses(work
 
     assert ended.code == 1, ended.said
     assert workplace.read("pkg/_version.py") == "v = 1\n"
+
+
+def test_the_hint_leads_to_a_proof_of_the_same_work_once_the_suite_can_run(workplace):
+    workplace.write(FILES)
+    again = "echo a >> calls; echo a > a.txt"
+    workplace.plan(a_task("TASK-001", outputs=["a.txt", "calls"], command=again, fields=[NO_PROOF]))
+    assert workplace.run("--no-sandbox").code == 3
+    shown = workplace.run("--no-sandbox").said
+    assert "install or include (.worktreeinclude) what its tests need" in shown
+    assert "then: runner retry TASK-001" in shown
+    workplace.commit({".worktreeinclude": "pkg/_version.py\n"})
+    workplace.write({"pkg/_version.py": "v = 1\n"})
+    told = workplace.runner("retry", "TASK-001")  # it also names what is new to agree to
+    assert "runner run TASK-001 --trust" in told.err
+    ended = workplace.run("TASK-001", "--no-sandbox")
+    assert workplace.statuses["TASK-001"] == "DONE", ended.said
+    assert workplace.read("calls") == "a\n", "the implementer was called once"

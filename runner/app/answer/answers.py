@@ -186,8 +186,8 @@ def _approvals(state: RunState, one: Waiting, reason: str, *, reuse: bool) -> li
     if one.kind == PERMISSION:
         return _permission_answers(known, allowed=True)
     if one.changes:
-        events = _approve_writes(one, open_questions(known), reason)
-        return [*events, *([let_go_on(known, one)] if one.culprit else [])]
+        go_on = [let_go_on(known, one)] if one.culprit else []
+        return [*_approve_writes(one, open_questions(known), reason), *go_on]
     return [let_go_on(known, one, reuse=reuse)]
 
 

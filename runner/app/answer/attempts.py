@@ -20,7 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, TaskFailed
 from runner.journal.lock import RunLock
 from runner.model import Finding, Status
-from runner.model.words import HELD_OUT_FAILED
+from runner.model.words import HELD_OUT_FAILED, UNRUN
 from runner.process import platform
 from runner.project import BUILD
 from runner.run.interruption import ask_to_cancel
@@ -74,18 +74,23 @@ def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "")
 def _require_open(desk: Desk, id_: str, one: Waiting | None) -> None:
     if desk.state.task(id_).status is Status.DONE:
         raise RunnerError(f"{id_} is DONE", hint=f"to have it built anew: runner change {id_} TEXT")
-    if one is not None and _waits_for_tests(desk.state.task(id_)):
+    if one is None or _is_retried(desk.state.task(id_)):
         return
-    if one is not None and one.kind not in ("blocked", "stale"):
+    if one.kind not in ("blocked", "stale"):
         hint = f"runner review {id_}; then runner approve or runner reject"
         raise RunnerError(f"{id_} waits for your answer", hint=hint, code=ExitCode.PERSON)
-    if one is not None:
-        resolve_targets(desk, (one,), every=False)
+    resolve_targets(desk, (one,), every=False)
 
 
 def _waits_for_tests(known: TaskState) -> bool:
     """Whether a person is to say if failed held-out tests are right."""
     return any(one.check == HELD_OUT_FAILED for one in open_questions(known))
+
+
+def _is_retried(known: TaskState) -> bool:
+    """Whether held work may be tried again: for its tests, or for gates that may run by now."""
+    asked = {one.check for one in open_questions(known)}
+    return HELD_OUT_FAILED in asked or asked == {UNRUN}
 
 
 def _demand_tests(known: TaskState, reason: str, by: str) -> tuple[Event, ...]:
