@@ -23,11 +23,6 @@ def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None
     return language.find_tests(path, content.decode("utf-8", "replace"))
 
 
-def tests_in(path: str, content: bytes) -> frozenset[str]:
-    """The names of the tests in a file; of Python `TestB.test_c`."""
-    return frozenset(one.name for one in find_tests(path, content) or ())
-
-
 def is_benchmark(name: str, path: str) -> bool:
     """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
     return is_written_in(path, "go") and name.startswith("Benchmark")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.impact.reach import CutOff
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Outcome, Task
+    from runner.model import Task
     from runner.repo.read import Repository
     from runner.run.journal_writer import JournalWriter
 else:
@@ -357,9 +357,3 @@ def stale_again(ledger: JournalWriter, known: TaskState, text: str, *, via: str 
     note = f"{known.cut_off}, but {text}" if known.cut_off and not via else text
     event = TaskStaled(note=note, via=via)
     ledger.note(event, task=known.id, attempt=known.last_attempt, durable=True)
-
-
-def what_failed(outcome: Outcome) -> str:
-    """The checks of a proof that failed, as a note has them."""
-    checks = list(dict.fromkeys(one.check for one in outcome.findings if one.refuses))
-    return f"{', '.join(checks[:3]) or 'its proof'} failed"
