@@ -103,6 +103,13 @@ def _fits(skill: Skill, work: WorkType, *, is_planned: bool) -> bool:
     return not names or bool(names & _FITS.get(skill.name, frozenset(names)))
 
 
+def body_of(skill: Skill, tree: Tree) -> str:
+    """What a skill says, below its front matter; redacted where it is the repository's."""
+    if skill.is_built_in:
+        return load_built_in_text(skill.path) or ""
+    return _body(tree.text(skill.path)[0])
+
+
 def _body(text: str) -> str:
     return _FRONT.sub("", text.replace("\r\n", "\n"), count=1).strip() + "\n"
 
